@@ -1,0 +1,66 @@
+"""JSON text in and out without losing a digit.
+
+Event data, node outputs and memory values are medical measurements: ``6.10`` says that two decimals
+were measured and must leave as it came. Standard ``json`` reads it as the float ``6.1``. Here a number
+with a fraction or an exponent becomes a :class:`decimal.Decimal`, which is written back digit for digit.
+"""
+
+from typing import Any, NoReturn
+
+import simplejson
+
+__all__ = ["InvalidJson", "parse", "serialize"]
+
+
+class InvalidJson(ValueError):
+    """The text is not JSON. The message names the position and never repeats the content."""
+
+
+def parse(text: str | bytes) -> Any:
+    """The value of a JSON text: integers as ``int``, other numbers as ``Decimal``.
+
+    Bytes are read as UTF-8. A key that occurs twice keeps its last value. Lone surrogates and NUL
+    inside strings are let through: whoever stores the value knows whether it can hold them.
+
+    :raises InvalidJson: for anything that is not one JSON value, for ``NaN`` and ``Infinity``, for
+        an integer of more than 4,300 digits, and for nesting deeper than the interpreter allows.
+    """
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        return simplejson.loads(text, use_decimal=True)
+    except simplejson.JSONDecodeError as error:
+        raise InvalidJson(f"not JSON at line {error.lineno}, column {error.colno}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"not UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise InvalidJson("nested too deeply") from None
+    except ValueError:  # the interpreter's limit on the digits of an integer
+        raise InvalidJson("a number is too long") from None
+
+
+def serialize(value: Any) -> str:
+    """The compact JSON text of a value, non-ASCII as it is.
+
+    :raises ValueError: for a number that is not finite and for nesting deeper than the interpreter allows.
+    :raises TypeError: for a value that JSON cannot express.
+    """
+    try:
+        return simplejson.dumps(
+            value,
+            use_decimal=True,
+            ensure_ascii=False,
+            separators=(",", ":"),
+            allow_nan=False,
+            namedtuple_as_object=False,
+            default=_refuse,
+        )
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except (TypeError, ValueError) as error:  # made anew: simplejson notes the keys on the way to the value
+        raise type(error)(*error.args) from None
+
+
+def _refuse(value: object) -> NoReturn:
+    """Names the type alone: simplejson's own message repeats the value."""
+    raise TypeError(f"{type(value).__name__} is not a JSON value")
