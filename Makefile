@@ -1,0 +1,33 @@
+# Everything a developer types. Each target makes the environments it needs first (see scripts/environments.py).
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format bench clean
+
+PYTHON_SOURCES = layers/meridian functions local scripts tests
+WITH = sh scripts/bootstrap
+PYTEST = python -m pytest -n 2 --dist loadscope
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12
+
+run: ## the whole stack on this machine; PORT, DATA_DIR, DEMO=0 and RUN_DB_URL are taken from the environment
+	@$(WITH) stack lambda restate -- python -m local
+
+test: ## every test on the newest Python, and the unit and store tests on an older one when there is one
+	@$(WITH) dev stack lambda restate -- $(PYTEST)
+	@sh scripts/test-other-python
+
+lint: ## style, types and the architecture's import rules
+	@$(WITH) dev -- ruff check .
+	@$(WITH) dev -- ruff format --check .
+	@$(WITH) dev -- mypy
+	@$(WITH) dev -- lint-imports
+
+format: ## lets ruff format and mend what it can
+	@$(WITH) dev -- ruff check --fix .
+	@$(WITH) dev -- ruff format .
+
+bench: ## the ratios of speed, as a table and as JSON
+	@$(WITH) dev restate -- python -m tests.benchmarks
+
+clean: ## removes what the Makefile made; the data under ~/.meridian stay
+	rm -rf .venvs node_modules .aws-sam build .pytest_cache .mypy_cache .ruff_cache .hypothesis
