@@ -1,0 +1,21 @@
+"""Time as the run index writes it: ISO 8601, UTC, milliseconds, `Z`.
+
+Every timestamp has this one form of 24 characters, so that their order as text is their order in time.
+"""
+
+from datetime import UTC, datetime, timedelta
+
+
+def now() -> str:
+    """The current time, e.g. `2026-11-30T20:09:00.123Z`."""
+    return text(datetime.now(UTC))
+
+
+def text(moment: datetime) -> str:
+    """`moment` (aware) in the form of the run index, cut to milliseconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def ago(**duration: float) -> str:
+    """The time `duration` (as for `timedelta`) before now."""
+    return text(datetime.now(UTC) - timedelta(**duration))

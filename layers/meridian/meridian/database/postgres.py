@@ -1,0 +1,142 @@
+"""PostgreSQL through psycopg, from environments that sleep and connections that die."""
+
+import logging
+import re
+import select
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+import psycopg
+
+from meridian.database.database import Parameters, Row
+from meridian.errors import DatabaseUnavailable
+
+logger = logging.getLogger("meridian.database")
+
+CONNECT_TIMEOUT_SECONDS = 5
+KEEPALIVES: dict[str, Any] = {
+    "keepalives_idle": 30,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,  # milliseconds until unanswered data counts as a dead connection
+}
+
+Connect = Callable[[], "psycopg.Connection[Row]"]
+Result = TypeVar("Result")
+
+
+class PostgresDatabase:
+    """One PostgreSQL connection per process.
+
+    No named prepared statement is ever made: behind a connection proxy it would pin the session.
+    """
+
+    dialect: Literal["postgresql"] = "postgresql"
+
+    def __init__(self, url: str, connect: Connect | None = None) -> None:
+        self.url = url
+        self._connect = connect or (lambda: connect_to(url))
+        self._lock = threading.RLock()
+        self._connection: psycopg.Connection[Row] | None = None
+        self._in_transaction = False
+
+    def execute(self, sql: str, parameters: Parameters | None = None) -> list[Row]:
+        return self._run(sql, parameters, _rows)
+
+    def count(self, sql: str, parameters: Parameters | None = None) -> int:
+        return self._run(sql, parameters, _changed)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._lock:
+            self.execute("SELECT 1")  # replaces a dead connection while that is still possible
+            connection = self._connected()
+            self._in_transaction = True
+            try:
+                with connection.transaction():
+                    yield
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                raise self._unavailable(error) from None
+            finally:
+                self._in_transaction = False
+
+    def close(self) -> None:
+        with self._lock:
+            if self._connection is not None:
+                with suppress(psycopg.Error):
+                    self._connection.close()
+                self._connection = None
+
+    def _run(
+        self, sql: str, parameters: Parameters | None, take: Callable[["psycopg.Cursor[Row]"], Result]
+    ) -> Result:
+        """Runs a statement; on a connection that died under it, once more on a new one.
+
+        A connection that the server closed while the environment slept is found before the statement is
+        sent (`_connected`); one that dies during the statement is found by its error. A statement of an
+        open transaction is never repeated alone: the transaction is gone with the connection.
+        """
+        statement = postgres_sql(sql)
+        with self._lock:
+            try:
+                return take(self._connected().execute(statement, parameters))
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                if self._in_transaction or not self._is_dead():
+                    raise self._unavailable(error) from None
+                logger.info("connection replaced", extra={"error": type(error).__name__})
+            self.close()
+            try:
+                return take(self._connected().execute(statement, parameters))
+            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+                raise self._unavailable(error) from None
+
+    def _connected(self) -> "psycopg.Connection[Row]":
+        if self._connection is not None and not self._in_transaction and self._is_dead():
+            self.close()
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def _is_dead(self) -> bool:
+        """An idle connection has nothing to say: readable means that the server closed it."""
+        connection = self._connection
+        if connection is None or connection.closed or connection.broken:
+            return True
+        if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            return False
+        readable = select.poll()
+        readable.register(connection.fileno(), select.POLLIN)
+        return bool(readable.poll(0))
+
+    def _unavailable(self, error: psycopg.Error) -> DatabaseUnavailable:
+        """The answer for `error`, whose own text may hold values and goes nowhere."""
+        logger.warning("database out of reach", extra={"error": type(error).__name__, "sqlstate": error.sqlstate})
+        return DatabaseUnavailable("The database is out of reach.")
+
+
+def connect_to(conninfo: str = "", **parameters: Any) -> "psycopg.Connection[Row]":
+    """A connection that commits each statement, as `PostgresDatabase` needs it."""
+    chosen: dict[str, Any] = {
+        "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+        "application_name": "meridian",
+        **KEEPALIVES,
+        **parameters,
+    }
+    return psycopg.connect(conninfo, autocommit=True, prepare_threshold=None, **chosen)
+
+
+@cache
+def postgres_sql(sql: str) -> bytes:
+    """`:name` parameters as psycopg writes them; `::type` casts are left alone."""
+    return re.sub(r"(?<![:\w]):([a-z_]\w*)", r"%(\1)s", sql).encode()
+
+
+def _rows(cursor: "psycopg.Cursor[Row]") -> list[Row]:
+    return cursor.fetchall() if cursor.description is not None else []
+
+
+def _changed(cursor: "psycopg.Cursor[Row]") -> int:
+    return cursor.rowcount

@@ -1,0 +1,184 @@
+"""Restate's ingress: starting runs and reading them.
+
+What an answer means is told by its source: an error of the run itself carries
+`x-restate-error-source: invocation` and any code it likes; an answer of the ingress carries `ingress`.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import quote
+
+import httpx
+
+from meridian import jsontext
+from meridian.errors import RestateUnavailable
+
+logger = logging.getLogger("meridian.restate")
+
+WORKFLOW_SERVICE = "meridianWorkflow"
+INGRESS_TIMEOUT_SECONDS = 30.0  # Restate answers `getRun` only once the endpoint is reachable
+HEALTH_TIMEOUT_SECONDS = 2.0
+MAX_CONNECTIONS = 64
+
+_NOT_READY = 470
+_NOT_FOUND = 404
+_SERVER_ERROR = 500
+
+
+@dataclass(frozen=True, slots=True)
+class OutputAnswer:
+    """What the ingress says of a run's invocation.
+
+    `live`: it has not ended. `unknown`: this Restate has no such invocation. `completed`: it ended well.
+    `failed`: it ended in an error, whose `code` and `message` are its own.
+    """
+
+    state: Literal["live", "unknown", "completed", "failed"]
+    code: int | None = None
+    message: str = ""
+
+
+class Ingress:
+    """One Restate ingress. Safe to share between threads; keeps its connections open.
+
+    Every call may be repeated without a second effect, so one whose kept connection turns out to be dead is
+    repeated once on a new one. Raises `RestateUnavailable` when there is no usable answer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        api_key: str | None = None,
+        timeout: float = INGRESS_TIMEOUT_SECONDS,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self.url = url.rstrip("/")
+        self._timeout = timeout
+        self._headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        self._transport = transport
+        self._lock = threading.Lock()
+        self._client_in_use: httpx.Client | None = None
+
+    def send_run(self, run_id: str, run_input: Mapping[str, Any]) -> bool:
+        """Starts a run; false when Restate has accepted its key before. Restate runs a key once."""
+        answer = self._accepted(f"/{WORKFLOW_SERVICE}/{_segment(run_id)}/run/send", run_input)
+        return answer.get("status") == "Accepted"
+
+    def get_run(self, run_id: str, timeout: float | None = None) -> Any:
+        """The snapshot of a run: an empty one for a run that this Restate does not know."""
+        return self._call(run_id, "getRun", timeout=timeout)
+
+    def get_start(self, run_id: str, timeout: float | None = None) -> Any | None:
+        """What the run was started with, or None while its first attempt has not begun."""
+        return self._call(run_id, "getStart", timeout=timeout)
+
+    def output(self, run_id: str, timeout: float | None = None) -> OutputAnswer:
+        """Whether the run's invocation has ended, and how."""
+        path = f"/restate/workflow/{WORKFLOW_SERVICE}/{_segment(run_id)}/output"
+        response = self._request("GET", path, timeout=timeout)
+        if response.is_success:
+            return OutputAnswer("completed")
+        if response.headers.get("x-restate-error-source") == "invocation":
+            return OutputAnswer("failed", response.status_code, _message(response))
+        if response.status_code == _NOT_READY:
+            return OutputAnswer("live")
+        if response.status_code == _NOT_FOUND:
+            return OutputAnswer("unknown")
+        raise self._unusable(response)
+
+    def is_healthy(self) -> bool:
+        """Whether the ingress answers."""
+        try:
+            return self._request("GET", "/restate/health", timeout=HEALTH_TIMEOUT_SECONDS).is_success
+        except RestateUnavailable:
+            return False
+
+    def close(self) -> None:
+        with self._lock:
+            if self._client_in_use is not None:
+                self._client_in_use.close()
+                self._client_in_use = None
+
+    def _call(self, run_id: str, handler: str, body: Any = None, timeout: float | None = None) -> Any:
+        """The answer of a shared handler of a run."""
+        path = f"/{WORKFLOW_SERVICE}/{_segment(run_id)}/{handler}"
+        response = self._request("POST", path, body, timeout=timeout)
+        if not response.is_success:
+            raise self._unusable(response)
+        return _json(response)
+
+    def _accepted(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Mapping[str, Any]:
+        response = self._request("POST", path, body, headers=headers)
+        if not response.is_success:
+            raise self._unusable(response)
+        answer = _json(response)
+        if not isinstance(answer, Mapping):
+            raise self._unusable(response)
+        return answer
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout: float | None = None,
+    ) -> httpx.Response:
+        arguments: dict[str, Any] = {
+            "headers": {**self._headers, **(headers or {})},
+            "timeout": self._timeout if timeout is None else timeout,
+        }
+        if body is not None:
+            arguments["content"] = jsontext.serialize(body).encode()
+            arguments["headers"]["content-type"] = "application/json"
+        try:
+            try:
+                return self._client().request(method, self.url + path, **arguments)
+            except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                return self._client().request(method, self.url + path, **arguments)
+        except httpx.HTTPError as error:
+            logger.info("no answer of Restate", extra={"error": type(error).__name__, "restate": self.url})
+            raise RestateUnavailable("Restate is out of reach.") from None
+
+    def _client(self) -> httpx.Client:
+        with self._lock:
+            if self._client_in_use is None:
+                limits = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
+                self._client_in_use = httpx.Client(limits=limits, trust_env=False, transport=self._transport)
+            return self._client_in_use
+
+    def _unusable(self, response: httpx.Response) -> RestateUnavailable:
+        """An answer that says nothing about the run: no deployment registered, a refused key, a broken proxy."""
+        logger.warning("unusable answer of Restate", extra={"code": response.status_code, "restate": self.url})
+        if response.status_code == _NOT_FOUND:
+            return RestateUnavailable("Restate has no engine registered.")
+        if response.status_code >= _SERVER_ERROR:
+            return RestateUnavailable("Restate could not answer.")
+        return RestateUnavailable("Restate refused the request.")
+
+
+def _segment(key: str) -> str:
+    """A key as one segment of a path."""
+    return quote(key, safe=":")
+
+
+def _json(response: httpx.Response) -> Any:
+    try:
+        return jsontext.parse(response.content) if response.content else None
+    except ValueError:
+        raise RestateUnavailable("Restate's answer could not be read.") from None
+
+
+def _message(response: httpx.Response) -> str:
+    """The message of a failed invocation."""
+    try:
+        answer = jsontext.parse(response.content)
+    except ValueError:
+        return response.text
+    message = answer.get("message") if isinstance(answer, Mapping) else answer
+    return message if isinstance(message, str) else ""

@@ -1,0 +1,193 @@
+"""The tables of the run index, identical on PostgreSQL and SQLite.
+
+The DDL runs first, then the additive migrations in the order in which releases added them. An index on a column
+that a migration adds stays after that column, never in the DDL: on a database of an earlier release the column
+would not exist yet.
+"""
+
+from meridian import jsontext
+from meridian.database import AddColumn, Create, Database, Schema
+from meridian.database.schema import Present, refuse
+
+DDL = """CREATE TABLE IF NOT EXISTS runs (
+  id TEXT PRIMARY KEY,
+  service TEXT NOT NULL,
+  workflow_name TEXT NOT NULL,
+  event TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  final_status TEXT,
+  workflow_file TEXT,
+  updated_at TEXT,
+  workflow_slug TEXT,
+  spec_version INTEGER,
+  spec_hash TEXT,
+  subjects TEXT
+)"""
+
+
+def _index(name: str, on: str) -> Create:
+    return Create("index", name, f"CREATE INDEX IF NOT EXISTS {name} ON {on}")
+
+
+MIGRATIONS = (
+    AddColumn("runs", "subjects", "TEXT"),
+    AddColumn("runs", "final_status", "TEXT"),
+    AddColumn("runs", "workflow_file", "TEXT"),
+    AddColumn("runs", "updated_at", "TEXT"),
+    AddColumn("runs", "workflow_slug", "TEXT"),
+    AddColumn("runs", "spec_version", "INTEGER"),
+    AddColumn("runs", "spec_hash", "TEXT"),
+    AddColumn("runs", "source_event_id", "TEXT"),
+    _index("runs_source_event_id", "runs (source_event_id)"),
+    AddColumn("runs", "route_match", "TEXT"),
+    AddColumn("runs", "event_type", "TEXT"),
+    _index("runs_event_type_created_at", "runs (event_type, created_at)"),
+    AddColumn("runs", "restate_url", "TEXT"),
+    _index("runs_live_restate_url_created_at", "runs (restate_url, created_at, id) WHERE final_status IS NULL"),
+    AddColumn("runs", "journal_format", "INTEGER"),
+    AddColumn("runs", "trigger_id", "TEXT"),
+    AddColumn("runs", "spec_json", "TEXT"),
+)
+
+# What the lists need. Each ends with (created_at, id), the order of every list, so that a page is read off the
+# index without a sort, however rare the value that is asked for.
+LISTING = (
+    _index("runs_created_at_id", "runs (created_at, id)"),
+    _index("runs_workflow_slug_created_at", "runs (workflow_slug, created_at, id)"),
+    _index("runs_workflow_file_created_at", "runs (workflow_file, created_at, id)"),
+    _index("runs_final_status_created_at", "runs (final_status, created_at, id)"),
+    # Operators ask for the failures of one workflow: rare in a common workflow, and still one index.
+    _index("runs_workflow_slug_status_created_at", "runs (workflow_slug, final_status, created_at, id)"),
+    # Only the runs of workflows with several entries have a trigger.
+    _index("runs_trigger_created_at", "runs (trigger_id, created_at, id) WHERE trigger_id IS NOT NULL"),
+    # The planner does not take the order of an index whose first column IS NULL, so live runs have their own.
+    _index("runs_live_created_at", "runs (created_at, id) WHERE final_status IS NULL"),
+    # The 7-day volume counts distinct events per type and day from this index alone.
+    _index("runs_event_type_volume", "runs (event_type, created_at, source_event_id)"),
+)
+
+# The subjects of a run as rows, so that the runs of a subject are read in order off one index. The database
+# keeps it by a trigger: whoever inserts a run, an earlier release or a bulk load included, cannot leave it out.
+SUBJECTS = (
+    Create(
+        "table",
+        "run_subjects",
+        """CREATE TABLE IF NOT EXISTS run_subjects (
+  kind TEXT NOT NULL,
+  subject_id TEXT NOT NULL,
+  created_at TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  PRIMARY KEY (kind, subject_id, created_at, run_id)
+)""",
+    ),
+    Create(
+        "trigger",
+        "runs.runs_subjects_indexed",
+        """CREATE OR REPLACE FUNCTION meridian_index_subjects() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO run_subjects (kind, subject_id, created_at, run_id)
+  SELECT key, value, NEW.created_at, NEW.id FROM jsonb_each_text(NEW.subjects::jsonb)
+  WHERE value IS NOT NULL
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+EXCEPTION WHEN data_exception THEN
+  RETURN NULL; -- subjects that are not a JSON object belong to no list
+END $$;
+CREATE OR REPLACE TRIGGER runs_subjects_indexed AFTER INSERT ON runs
+  FOR EACH ROW WHEN (NEW.subjects IS NOT NULL AND NEW.subjects <> '{}')
+  EXECUTE FUNCTION meridian_index_subjects()""",
+        sqlite="""CREATE TRIGGER IF NOT EXISTS runs_subjects_indexed AFTER INSERT ON runs
+WHEN NEW.subjects IS NOT NULL AND json_valid(NEW.subjects) AND json_type(NEW.subjects) = 'object'
+BEGIN
+  INSERT OR IGNORE INTO run_subjects (kind, subject_id, created_at, run_id)
+  SELECT key, value, NEW.created_at, NEW.id FROM json_each(NEW.subjects) WHERE value IS NOT NULL;
+END""",
+    ),
+)
+
+# The archive: what a run's snapshot was at its end. Apart from `runs`, so that no list ever loads it, and so
+# that the retention of one does not slow the other.
+SNAPSHOTS = (
+    Create(
+        "table",
+        "run_snapshots",
+        """CREATE TABLE IF NOT EXISTS run_snapshots (
+  run_id TEXT PRIMARY KEY,
+  snapshot TEXT NOT NULL,
+  archived_at TEXT NOT NULL
+)""",
+    ),
+)
+
+RECENT_EVENTS = (
+    Create(
+        "table",
+        "recent_events",
+        """CREATE TABLE IF NOT EXISTS recent_events (
+  id TEXT PRIMARY KEY,
+  received_at TEXT NOT NULL,
+  event_id TEXT,
+  event_type TEXT,
+  source TEXT,
+  outcome TEXT NOT NULL,
+  deliveries TEXT NOT NULL,
+  problem TEXT
+)""",
+    ),
+    _index("recent_events_received_at", "recent_events (received_at, id)"),
+)
+
+
+def _refuse_before_subjects(database: Database, present: Present) -> None:
+    """An index that carried a `patient` column is not migrated: it is dropped and made anew."""
+    if "column runs.patient" not in present:
+        return
+    how = f"rm {database.url.removeprefix('sqlite:')}" if database.dialect == "sqlite" else "DROP TABLE runs"
+    refuse(
+        "The run index was written before the subjects column (it has a patient column) and cannot be "
+        f"migrated: drop it ({how}) and it is created again at the next start."
+    )
+
+
+def _index_subjects_of_earlier_rows(database: Database, present: Present) -> None:
+    """Runs that were there before the trigger get their subjects, once, when it is made."""
+    if "trigger runs.runs_subjects_indexed" in present or "table runs" not in present:
+        return
+    for run_id, created_at, subjects in database.execute(
+        "SELECT id, created_at, subjects FROM runs WHERE subjects IS NOT NULL AND subjects <> '{}'"
+    ):
+        for kind, subject_id in parse_subjects(subjects).items():
+            database.execute(
+                "INSERT INTO run_subjects (kind, subject_id, created_at, run_id) "
+                "VALUES (:kind, :subject_id, :created_at, :run_id) ON CONFLICT DO NOTHING",
+                {"kind": kind, "subject_id": subject_id, "created_at": created_at, "run_id": run_id},
+            )
+
+
+def parse_subjects(text: str | None) -> dict[str, str]:
+    """The `subjects` column: `{kind: id}`; empty for what an earlier release left otherwise."""
+    if not text:
+        return {}
+    try:
+        value = jsontext.parse(text)
+    except ValueError:
+        return {}
+    if not isinstance(value, dict):
+        return {}
+    return {str(kind): subject_id for kind, subject_id in value.items() if isinstance(subject_id, str)}
+
+
+RUN_SCHEMA = Schema(
+    name="run index",
+    steps=(
+        Create("table", "runs", DDL),
+        *SNAPSHOTS,
+        SUBJECTS[0],
+        *MIGRATIONS,
+        *LISTING,
+        SUBJECTS[1],
+        *RECENT_EVENTS,
+    ),
+    before=_refuse_before_subjects,
+    after=_index_subjects_of_earlier_rows,
+)

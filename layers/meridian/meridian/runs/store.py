@@ -1,0 +1,143 @@
+"""The run index on PostgreSQL or SQLite."""
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from meridian import jsontext
+from meridian.clock import now
+from meridian.database import Database, ensure_schema, open_database
+from meridian.runs import queries
+from meridian.runs.model import (
+    EventRow,
+    EventVolume,
+    FinalRunStatus,
+    NewRun,
+    Position,
+    RunDetail,
+    RunFilter,
+    RunRow,
+    from_row,
+)
+from meridian.runs.schema import RUN_SCHEMA
+
+
+class RunStore(Protocol):
+    """The run index, the same whichever database keeps it.
+
+    Every method may raise `DatabaseUnavailable`. Each is safe to run again after it was cut short.
+    """
+
+    def insert(self, run: NewRun) -> bool:
+        """Writes a run; false when a row with its id is there already, which stays as it is."""
+        ...
+
+    def get(self, run_id: str) -> RunDetail | None: ...
+
+    def find(self, chosen: RunFilter, after: Position | None, limit: int) -> list[RunRow]:
+        """Up to `limit` runs that `chosen` admits, newest first, from behind `after`."""
+        ...
+
+    def event_rows(self, event_id: str, run_ids: Iterable[str]) -> list[EventRow]:
+        """The rows of an event, of `run_ids`, and the event's old row; oldest first."""
+        ...
+
+    def event_volume(self, since: str) -> list[EventVolume]:
+        """Distinct events per type and UTC day from `since` on."""
+        ...
+
+    def save_snapshot(self, run_id: str, snapshot: Any) -> bool:
+        """Archives a snapshot, once; false when one is archived already."""
+        ...
+
+    def get_snapshot(self, run_id: str) -> Any | None:
+        """The archived snapshot, or None."""
+        ...
+
+    def set_final_status(self, run_id: str, status: FinalRunStatus, updated_at: str) -> bool:
+        """Freezes the status of a run that has none; false when another did it first."""
+        ...
+
+    def ping(self) -> None:
+        """Returns when the database answers."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class SqlRunStore:
+    """A `RunStore` over either database: the SQL is the same text."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def insert(self, run: NewRun) -> bool:
+        return bool(
+            self.database.count(
+                queries.INSERT_RUN,
+                {
+                    "id": run.id,
+                    "service": run.service,
+                    "workflow_name": run.workflow_name,
+                    "event": jsontext.serialize(run.event),
+                    "created_at": run.created_at,
+                    "workflow_file": run.workflow_file,
+                    "workflow_slug": run.workflow_slug,
+                    "spec_version": run.spec_version,
+                    "spec_hash": run.spec_hash,
+                    "subjects": jsontext.serialize(run.subjects),
+                    "source_event_id": run.source_event_id,
+                    "route_match": run.route_match,
+                    "event_type": run.event_type,
+                    "restate_url": run.restate_url,
+                    "journal_format": run.journal_format,
+                    "trigger_id": run.trigger_id,
+                    "spec_json": run.spec_json,
+                },
+            )
+        )
+
+    def get(self, run_id: str) -> RunDetail | None:
+        rows = self.database.execute(queries.GET_RUN, {"id": run_id})
+        if not rows:
+            return None
+        *columns, event, spec_json = rows[0]
+        return RunDetail(from_row(columns), jsontext.parse(event), spec_json)
+
+    def find(self, chosen: RunFilter, after: Position | None, limit: int) -> list[RunRow]:
+        return [from_row(row) for row in self.database.execute(*queries.list_runs(chosen, after, limit))]
+
+    def event_rows(self, event_id: str, run_ids: Iterable[str]) -> list[EventRow]:
+        rows = self.database.execute(*queries.event_rows(event_id, [*run_ids]))
+        return [EventRow._make(row) for row in rows]
+
+    def event_volume(self, since: str) -> list[EventVolume]:
+        return [EventVolume._make(row) for row in self.database.execute(queries.EVENT_VOLUME, {"since": since})]
+
+    def save_snapshot(self, run_id: str, snapshot: Any) -> bool:
+        parameters = {"run_id": run_id, "snapshot": jsontext.serialize(snapshot), "archived_at": now()}
+        return bool(self.database.count(queries.SAVE_SNAPSHOT, parameters))
+
+    def get_snapshot(self, run_id: str) -> Any | None:
+        rows = self.database.execute(queries.GET_SNAPSHOT, {"run_id": run_id})
+        return jsontext.parse(rows[0][0]) if rows else None
+
+    def set_final_status(self, run_id: str, status: FinalRunStatus, updated_at: str) -> bool:
+        parameters = {"id": run_id, "status": status, "updated_at": updated_at}
+        return bool(self.database.count(queries.SET_FINAL_STATUS, parameters))
+
+    def ping(self) -> None:
+        self.database.execute(queries.PING)
+
+    def close(self) -> None:
+        self.database.close()
+
+
+def open_run_store(url: str) -> RunStore:
+    """The run index at `url`, brought up to date: `postgresql://…` or `sqlite:PATH`.
+
+    Raises `ConfigurationError` for another URL or an index too old to be migrated, and
+    `DatabaseUnavailable`.
+    """
+    database = open_database(url)
+    ensure_schema(database, RUN_SCHEMA)
+    return SqlRunStore(database)
