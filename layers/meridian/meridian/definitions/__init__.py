@@ -1,0 +1,1 @@
+"""Definitions of workflows: their form, their checks and the expressions in them."""
