@@ -83,14 +83,14 @@ def ensure_venv(name: str) -> None:
 
 
 def ensure_restate() -> None:
-    """Installs the npm package that carries Restate's server, under `node_modules/`, unless it is there and current."""
+    """Installs the npm package of Restate's server under `node_modules/`, unless it is there and current."""
     modules = ROOT / "node_modules"
     digest = digest_of([(ROOT / name).read_text() for name in ("package.json", "package-lock.json")])
 
     def install() -> None:
         npm = shutil.which("npm")
         if npm is None or shutil.which("node") is None:
-            raise Missing("Node.js with npm was not found on PATH: install it, Restate's server comes as an npm package.")
+            raise Missing("Node.js with npm was not found on PATH: install it, Restate comes as an npm package.")
         run_shown("restate", [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "http"])
 
     ensure("Restate's server", modules / ".complete", VENVS / "node_modules.lock", digest, install)
@@ -150,8 +150,7 @@ def run_shown(name: str, command: Sequence[str]) -> None:
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
-        assert process.stdout is not None
-        for line in process.stdout:
+        for line in process.stdout or ():
             output.append(line)
             if on_terminal and line.strip():
                 print(f"\r\033[K  {name}: {line.strip()}"[:width], end="", file=sys.stderr, flush=True)
@@ -159,7 +158,7 @@ def run_shown(name: str, command: Sequence[str]) -> None:
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     if process.returncode:
         sys.stderr.writelines(output)
-        raise Missing(f"Installing {name} failed: {command[0]} ended with exit status {process.returncode}, see above.")
+        raise Missing(f"Installing {name} failed, see above: exit status {process.returncode}.")
 
 
 def say(text: str) -> None:
