@@ -19,6 +19,7 @@ from meridian.errors import RestateUnavailable
 logger = logging.getLogger("meridian.restate")
 
 WORKFLOW_SERVICE = "meridianWorkflow"
+RECORD_SERVICE = "record"
 INGRESS_TIMEOUT_SECONDS = 30.0  # Restate answers `getRun` only once the endpoint is reachable
 HEALTH_TIMEOUT_SECONDS = 2.0
 MAX_CONNECTIONS = 64
@@ -39,6 +40,17 @@ class OutputAnswer:
     state: Literal["live", "unknown", "completed", "failed"]
     code: int | None = None
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignalAnswer:
+    """What the engine says of a signal: whether it took it, and else why not.
+
+    `reason`: `not_pending`, `unknown_outcome` or `already_decided`.
+    """
+
+    accepted: bool
+    reason: str | None = None
 
 
 class Ingress:
@@ -76,6 +88,19 @@ class Ingress:
         """What the run was started with, or None while its first attempt has not begun."""
         return self._call(run_id, "getStart", timeout=timeout)
 
+    def decide(self, run_id: str, decision: Mapping[str, Any], timeout: float | None = None) -> SignalAnswer:
+        """Hands a decision to a run. Restate accepts one for a run that was killed, too, and nothing follows."""
+        return _signal_answer(self._call(run_id, "decide", decision, timeout))
+
+    def resume(self, run_id: str, resumption: Mapping[str, Any], timeout: float | None = None) -> SignalAnswer:
+        """Hands a run what its wait node waits for; accepted for a run that was killed, too."""
+        return _signal_answer(self._call(run_id, "resume", resumption, timeout))
+
+    def send_closure(self, message: Mapping[str, Any], idempotency_key: str, timeout: float | None = None) -> None:
+        """Has the record service close a validation request; a repeated key is discarded by Restate."""
+        path = f"/{RECORD_SERVICE}/closeValidationRequest/send"
+        self._accepted(path, message, {"idempotency-key": idempotency_key}, timeout)
+
     def output(self, run_id: str, timeout: float | None = None) -> OutputAnswer:
         """Whether the run's invocation has ended, and how."""
         path = f"/restate/workflow/{WORKFLOW_SERVICE}/{_segment(run_id)}/output"
@@ -111,8 +136,10 @@ class Ingress:
             raise self._unusable(response)
         return _json(response)
 
-    def _accepted(self, path: str, body: Any, headers: Mapping[str, str] | None = None) -> Mapping[str, Any]:
-        response = self._request("POST", path, body, headers=headers)
+    def _accepted(
+        self, path: str, body: Any, headers: Mapping[str, str] | None = None, timeout: float | None = None
+    ) -> Mapping[str, Any]:
+        response = self._request("POST", path, body, headers=headers, timeout=timeout)
         if not response.is_success:
             raise self._unusable(response)
         answer = _json(response)
@@ -172,6 +199,13 @@ def _json(response: httpx.Response) -> Any:
         return jsontext.parse(response.content) if response.content else None
     except ValueError:
         raise RestateUnavailable("Restate's answer could not be read.") from None
+
+
+def _signal_answer(answer: Any) -> SignalAnswer:
+    if not isinstance(answer, Mapping) or not isinstance(answer.get("accepted"), bool):
+        raise RestateUnavailable("Restate's answer could not be read.")
+    reason = answer.get("reason")
+    return SignalAnswer(answer["accepted"], reason if isinstance(reason, str) else None)
 
 
 def _message(response: httpx.Response) -> str:

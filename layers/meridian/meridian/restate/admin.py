@@ -1,0 +1,58 @@
+"""Restate's admin API: its SQL view of invocations."""
+
+import logging
+from collections.abc import Sequence
+
+import httpx
+
+from meridian import jsontext
+from meridian.errors import RestateUnavailable
+from meridian.restate.ingress import WORKFLOW_SERVICE
+
+logger = logging.getLogger("meridian.restate")
+
+QUERY_TIMEOUT_SECONDS = 10.0
+
+# Only `id` and `target_service_key` prune Restate's scan. All statuses but `completed` are live: an invocation
+# whose retries are exhausted is paused, and goes on when somebody resumes it.
+_LIVE_RUNS = """
+SELECT target_service_key FROM sys_invocation
+WHERE target_service_key IN ({keys})
+  AND target_service_name = {service} AND target_handler_name = 'run' AND status <> 'completed'
+"""
+
+
+class Admin:
+    """The admin API at `url`. Safe to share between threads."""
+
+    def __init__(
+        self, url: str, *, api_key: str | None = None, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self.url = url.rstrip("/")
+        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        self._client = httpx.Client(headers=headers, trust_env=False, transport=transport)
+
+    def live_runs(self, run_ids: Sequence[str], timeout: float = QUERY_TIMEOUT_SECONDS) -> set[str]:
+        """Those of `run_ids` whose invocation has not ended. Raises `RestateUnavailable`."""
+        keys = ", ".join(map(sql_literal, run_ids))
+        statement = _LIVE_RUNS.format(keys=keys, service=sql_literal(WORKFLOW_SERVICE))
+        try:
+            response = self._client.post(
+                f"{self.url}/query",
+                content=jsontext.serialize({"query": statement}).encode(),
+                headers={"content-type": "application/json", "accept": "application/json"},
+                timeout=min(timeout, QUERY_TIMEOUT_SECONDS),
+            )
+            response.raise_for_status()
+            return {row["target_service_key"] for row in jsontext.parse(response.content)["rows"]}
+        except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
+            logger.info("no usable answer of Restate's admin API", extra={"error": type(error).__name__})
+            raise RestateUnavailable("Restate's admin API is out of reach.") from None
+
+    def close(self) -> None:
+        self._client.close()
+
+
+def sql_literal(text: str) -> str:
+    """`text` as a string literal of standard SQL, where a quote is the only character with a meaning."""
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,137 @@
+"""Settling one run: what its invocation came to, and the freeze that follows. The spec's "Settlement"."""
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from typing import Literal
+
+from meridian.clock import now
+from meridian.errors import RestateUnavailable
+from meridian.restate.ingress import INGRESS_TIMEOUT_SECONDS, Ingress, OutputAnswer
+from meridian.runs.freezing import Count, Source, freeze
+from meridian.runs.model import RunRow
+from meridian.runs.snapshot import Snapshot, final_status_of, holds_state
+from meridian.runs.store import RunStore
+from meridian.settlement.verdict import Adopt, Freeze, Leave, Live, may_freeze, verdict, withdrawn_request
+from meridian.settlement.withdrawal import withdraw_request
+
+logger = logging.getLogger("meridian.runs")
+
+MAX_FAILURE_LENGTH = 200
+
+Outcome = Literal[
+    "live",  # it has not ended
+    "adopted",  # it has not ended, and its row names this Restate from now on
+    "frozen",  # its end was written, by this call
+    "ended",  # its end is written, by somebody else
+    "unsettled",  # it cannot be settled now; the next pass reads it again
+    "foreign",  # this Restate does not know it and did not accept it
+]
+
+Timeout = Callable[[], float]
+"""How many seconds the next request may take."""
+
+
+def default_timeout() -> float:
+    return INGRESS_TIMEOUT_SECONDS
+
+
+class Settlement:
+    """Settles runs through one ingress. Safe to share between threads, and between processes.
+
+    `record_ports` are the context kinds that have a record port. `count` is called once per row written.
+    """
+
+    def __init__(self, store: RunStore, ingress: Ingress, record_ports: Collection[str], count: Count) -> None:
+        self.store = store
+        self.ingress = ingress
+        self._record_ports = frozenset(record_ports)
+        self._count = count
+
+    def settle(self, row: RunRow, source: Source, timeout: Timeout = default_timeout) -> Outcome:
+        """Freezes the run if it has ended; nothing for one that is frozen already.
+
+        Raises `RestateUnavailable` when the ingress does not say whether it has, and `DatabaseUnavailable`.
+        """
+        if row.final_status is not None:
+            return "ended"
+        answer = self.ingress.output(row.id, timeout())
+        snapshot: Snapshot | None = None
+        if answer.state != "live":
+            try:
+                snapshot = self._last_snapshot(row, answer, timeout)
+            except RestateUnavailable:
+                return "unsettled"
+        found = verdict(row, self.ingress.url, answer, snapshot)
+        match found:
+            case Live():
+                return "live"
+            case Leave(foreign):
+                return "foreign" if foreign else "unsettled"
+            case Adopt(restate_url):
+                self.store.set_restate_url(row.id, restate_url)
+                return "adopted"
+            case Freeze():
+                if not may_freeze(source, snapshot):
+                    return "unsettled"
+                return self._freeze(row, found, answer, snapshot, source, timeout)
+
+    def _last_snapshot(self, row: RunRow, answer: OutputAnswer, timeout: Timeout) -> Snapshot | None:
+        """What the run last wrote.
+
+        An archived end counts as well: that of a process which was killed between the archive and the status.
+        A run that is unknown here and another Restate's is not asked for: `getRun` would say nothing of it.
+        """
+        archived: Snapshot | None = self.store.get_snapshot(row.id)
+        if final_status_of(archived) is not None:
+            return archived
+        if answer.state == "unknown" and row.restate_url != self.ingress.url:
+            return None
+        snapshot = self.ingress.get_run(row.id, timeout())
+        if not isinstance(snapshot, Mapping):
+            raise RestateUnavailable("Restate's answer could not be read.")
+        return snapshot
+
+    def _freeze(
+        self,
+        row: RunRow,
+        found: Freeze,
+        answer: OutputAnswer,
+        snapshot: Snapshot | None,
+        source: Source,
+        timeout: Timeout,
+    ) -> Outcome:
+        if found.restate_url is not None:
+            self.store.set_restate_url(row.id, found.restate_url)
+        pending_id = withdrawn_request(found, snapshot)
+        if pending_id is not None and not withdraw_request(
+            self.ingress, row, pending_id, self._record_ports, timeout()
+        ):
+            return "unsettled"
+        archived = snapshot if holds_state(snapshot) else None
+        if not freeze(
+            self.store,
+            row.id,
+            archived,
+            status=found.status,
+            ending=found.ending,
+            source=source,
+            count=self._count,
+            updated_at=now(),  # the ingress does not tell when the invocation ended
+        ):
+            return "ended"
+        _log_freeze(row, found, answer)
+        return "frozen"
+
+
+def _log_freeze(row: RunRow, found: Freeze, answer: OutputAnswer) -> None:
+    """The spec's line for each freeze of a run that did not end well. `failure` is Restate's or the engine's
+    sentence, which holds no subject data by the engine's rule; it is cut all the same."""
+    where = {"runId": row.id, "workflow": row.slug}
+    failure = "".join(filter(str.isprintable, answer.message))[:MAX_FAILURE_LENGTH]
+    if found.ending == "killed":
+        logger.info("run arrêté dans Restate : statut figé en échec", extra={**where, "failure": failure})
+    elif found.ending == "lost":
+        logger.warning("run absent de Restate : statut figé en échec", extra=where)
+    elif found.ending == "failed" and answer.state == "failed":
+        more = {"code": answer.code, "failure": failure}
+        logger.warning("run en échec dans Restate : statut figé en échec", extra={**where, **more})
