@@ -1,8 +1,9 @@
 """The SQL of the run index: one text for PostgreSQL and SQLite, parameters written `:name`."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from meridian.runs.model import RUN_COLUMNS, EventRow, Position, RunFilter
+from meridian.runs.schema import STATUS, UNUSUAL_FILE
 
 Query = tuple[str, dict[str, Any]]
 
@@ -46,6 +47,14 @@ UPDATE runs SET final_status = :status, updated_at = :updated_at
 WHERE id = :id AND (final_status IS NULL OR final_status NOT IN ('completed', 'failed'))
 """
 
+# The Restate that a run is known to: the one that accepted it, or a later one that turned out to know it.
+SET_RESTATE_URL = "UPDATE runs SET restate_url = :restate_url WHERE id = :id"
+
+# What a settlement pass walks. The rows of one Restate are read off runs_live_restate_url_created_at, the spec's
+# index for it; those of all others together in the order of runs_status_created_at.
+_LIVE_OF_ONE = "final_status IS NULL AND restate_url = :restate_url"
+_LIVE_OF_OTHERS = f"{STATUS} = 'live' AND (restate_url IS NULL OR restate_url <> :restate_url)"
+
 # Groups over runs_event_type_volume alone: distinct events by type and UTC day.
 EVENT_VOLUME = """
 SELECT event_type, substr(created_at, 1, 10) AS day, COUNT(DISTINCT source_event_id) AS events
@@ -67,71 +76,90 @@ def event_rows(event_id: str, run_ids: list[str]) -> Query:
 def list_runs(chosen: RunFilter, after: Position | None, limit: int) -> Query:
     """A page of runs, newest first, `limit` rows after `after`.
 
-    Every shape of it reads its page off an index in the order of the page: by subject from `run_subjects`, by
-    workflow from the slug's index merged with the file's, else from the index of the filter.
+    Every shape of it reads its page off an index in the order of the page: of `run_subjects` for a subject, of
+    `runs` for anything else. A workflow is given by slug or file; its file is `<slug>.json`, so the slug's index
+    finds both, and the few rows of earlier releases whose file is another one are merged in.
     """
     parameters: dict[str, Any] = {"limit": limit}
-    conditions = _conditions(chosen, parameters)
-    if after is not None:
-        parameters |= {"after_created_at": after.created_at, "after_id": after.id}
-    if chosen.workflow is not None:
-        parameters["workflow"] = chosen.workflow
     if chosen.subject is not None:
-        return _page_of_subject(chosen, conditions, after, parameters), parameters
-    if after is not None:
-        conditions.append("(created_at, id) < (:after_created_at, :after_id)")
+        source = _Source("run_subjects s JOIN runs ON runs.id = s.run_id", "s.created_at", "s.run_id")
+    else:
+        source = _Source("runs", "runs.created_at", "runs.id")
+    conditions = _conditions(chosen, parameters) + _within(chosen, after, source, parameters)
     if chosen.workflow is None:
-        return _page(conditions), parameters
-    by_slug = _page([*conditions, "workflow_slug = :workflow"])
-    by_file = _page(
-        [*conditions, "workflow_file = :workflow", "(workflow_slug IS NULL OR workflow_slug <> :workflow)"]
-    )
+        return source.page(conditions), parameters
+    parameters |= {"workflow": chosen.workflow, "slug": chosen.workflow.removesuffix(".json")}
+    if chosen.subject is not None:
+        either = "(runs.workflow_slug = :workflow OR runs.workflow_file = :workflow)"
+        return source.page([*conditions, either]), parameters
+    by_slug = ["runs.workflow_slug = :slug"]
+    if chosen.workflow.endswith(".json"):
+        by_slug.append("runs.workflow_file = :workflow")
+    by_file = ["runs.workflow_file = :workflow", UNUSUAL_FILE, "(workflow_slug IS NULL OR workflow_slug <> :slug)"]
     return (
-        f"SELECT * FROM (SELECT * FROM ({by_slug}) AS by_slug UNION ALL "  # noqa: S608
-        f"SELECT * FROM ({by_file}) AS by_file) AS merged {_ORDER} LIMIT :limit"
+        f"SELECT * FROM (SELECT * FROM ({source.page([*by_slug, *conditions])}) AS by_slug UNION ALL "  # noqa: S608
+        f"SELECT * FROM ({source.page([*by_file, *conditions])}) AS by_file) AS merged "
+        "ORDER BY created_at DESC, id DESC LIMIT :limit"
     ), parameters
 
 
-_ORDER = "ORDER BY created_at DESC, id DESC"
+class _Source(NamedTuple):
+    """Where a page is read from, and what its order is called there."""
+
+    tables: str
+    created_at: str
+    id: str
+
+    def page(self, conditions: list[str]) -> str:
+        where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+        return (
+            f"SELECT {_LIST_COLUMNS} FROM {self.tables} {where}"  # noqa: S608
+            f"ORDER BY {self.created_at} DESC, {self.id} DESC LIMIT :limit"
+        )
 
 
-def _page(conditions: list[str]) -> str:
-    where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    return f"SELECT {RUN_COLUMNS} FROM runs {where}{_ORDER} LIMIT :limit"  # noqa: S608
-
-
-def _page_of_subject(
-    chosen: RunFilter, conditions: list[str], after: Position | None, parameters: dict[str, Any]
-) -> str:
-    parameters["subject_kind"], parameters["subject_id"] = chosen.subject or ("", "")
-    where = ["s.kind = :subject_kind", "s.subject_id = :subject_id", *conditions]
-    if chosen.workflow is not None:
-        where.append("(runs.workflow_slug = :workflow OR runs.workflow_file = :workflow)")
-    if after is not None:
-        where.append("(s.created_at, s.run_id) < (:after_created_at, :after_id)")
-    columns = ", ".join(f"runs.{name}" for name in RUN_COLUMNS.split(", "))
-    return (
-        f"SELECT {columns} FROM run_subjects s JOIN runs ON runs.id = s.run_id "  # noqa: S608
-        f"WHERE {' AND '.join(where)} ORDER BY s.created_at DESC, s.run_id DESC LIMIT :limit"
-    )
+_LIST_COLUMNS = ", ".join(f"runs.{name}" for name in RUN_COLUMNS.split(", "))
 
 
 def _conditions(chosen: RunFilter, parameters: dict[str, Any]) -> list[str]:
-    """The filters that compare one column with one value, and their parameters."""
+    """The filters that compare one value, and their parameters."""
+    kind, subject_id = chosen.subject or (None, None)
     equal = {
-        "trigger_id": chosen.trigger,
-        "source_event_id": chosen.event,
-        "event_type": chosen.event_type,
-        "final_status": None if chosen.status == "live" else chosen.status,
+        "runs.trigger_id = :trigger": chosen.trigger,
+        "runs.source_event_id = :event": chosen.event,
+        "runs.event_type = :event_type": chosen.event_type,
+        f"{STATUS} = :status": chosen.status,
+        "s.kind = :subject_kind": kind,
+        "s.subject_id = :subject_id": subject_id,
     }
-    conditions = [f"runs.{column} = :{column}" for column, value in equal.items() if value is not None]
-    parameters |= {column: value for column, value in equal.items() if value is not None}
-    if chosen.status == "live":
-        conditions.append("runs.final_status IS NULL")
+    given = {condition: value for condition, value in equal.items() if value is not None}
+    parameters |= {condition.rpartition(":")[2]: value for condition, value in given.items()}
+    return [*given]
+
+
+def _within(chosen: RunFilter, after: Position | None, source: _Source, parameters: dict[str, Any]) -> list[str]:
+    """From when to when, and behind the cursor."""
+    conditions = []
     if chosen.created_from is not None:
-        conditions.append("runs.created_at >= :created_from")
+        conditions.append(f"{source.created_at} >= :created_from")
         parameters["created_from"] = chosen.created_from
-    if chosen.created_to is not None:
-        conditions.append("runs.created_at < :created_to")
+    # Behind a cursor that is before the end, the end says nothing, and would only be a second place to start from.
+    if chosen.created_to is not None and (after is None or after.created_at >= chosen.created_to):
+        conditions.append(f"{source.created_at} < :created_to")
         parameters["created_to"] = chosen.created_to
+    if after is not None:
+        conditions.append(f"({source.created_at}, {source.id}) < (:after_created_at, :after_id)")
+        parameters |= {"after_created_at": after.created_at, "after_id": after.id}
     return conditions
+
+
+def live_runs(restate_url: str, *, own: bool, after: Position | None, newest_first: bool, limit: int) -> Query:
+    """A page of the runs that have not ended, of the Restate at `restate_url` or (`own` false) of all others."""
+    parameters: dict[str, Any] = {"restate_url": restate_url, "limit": limit}
+    conditions = [_LIVE_OF_ONE if own else _LIVE_OF_OTHERS]
+    if after is not None:
+        conditions.append(f"(created_at, id) {'<' if newest_first else '>'} (:after_created_at, :after_id)")
+        parameters |= {"after_created_at": after.created_at, "after_id": after.id}
+    order = "ORDER BY created_at DESC, id DESC" if newest_first else "ORDER BY created_at, id"
+    where = " AND ".join(conditions)
+    return f"SELECT {RUN_COLUMNS} FROM runs WHERE {where} {order} LIMIT :limit", parameters  # noqa: S608

@@ -49,25 +49,30 @@ MIGRATIONS = (
     AddColumn("runs", "spec_json", "TEXT"),
 )
 
-# What the lists need. Each ends with (created_at, id), the order of every list, so that a page is read off the
-# index without a sort, however rare the value that is asked for.
+# A run's status as lists filter by it. A `final_status` that is neither literal reads as null, so the run is live.
+STATUS = "(CASE WHEN final_status IN ('completed', 'failed') THEN final_status ELSE 'live' END)"
+
+# The rows whose file is not the one their slug tells: those of earlier releases. All others are found by slug.
+UNUSUAL_FILE = "(workflow_slug IS NULL OR workflow_slug || '.json' <> workflow_file)"
+
+# What the lists need. Each goes on with (created_at, id), the order of every list, after columns that a list
+# compares with one value: so a page is read off the index without a sort, however rare the value.
 LISTING = (
     _index("runs_created_at_id", "runs (created_at, id)"),
+    _index("runs_status_created_at", f"runs ({STATUS}, created_at, id)"),
     _index("runs_workflow_slug_created_at", "runs (workflow_slug, created_at, id)"),
-    _index("runs_workflow_file_created_at", "runs (workflow_file, created_at, id)"),
-    _index("runs_final_status_created_at", "runs (final_status, created_at, id)"),
     # Operators ask for the failures of one workflow: rare in a common workflow, and still one index.
-    _index("runs_workflow_slug_status_created_at", "runs (workflow_slug, final_status, created_at, id)"),
+    _index("runs_workflow_slug_status_created_at", f"runs (workflow_slug, {STATUS}, created_at, id)"),
+    _index("runs_unusual_file_created_at", f"runs (workflow_file, created_at, id) WHERE {UNUSUAL_FILE}"),
     # Only the runs of workflows with several entries have a trigger.
     _index("runs_trigger_created_at", "runs (trigger_id, created_at, id) WHERE trigger_id IS NOT NULL"),
-    # The planner does not take the order of an index whose first column IS NULL, so live runs have their own.
-    _index("runs_live_created_at", "runs (created_at, id) WHERE final_status IS NULL"),
-    # The 7-day volume counts distinct events per type and day from this index alone.
-    _index("runs_event_type_volume", "runs (event_type, created_at, source_event_id)"),
+    # The list of an event type and, with the last column, the volume, which reads nothing else.
+    _index("runs_event_type_volume", "runs (event_type, created_at, id, source_event_id)"),
 )
 
 # The subjects of a run as rows, so that the runs of a subject are read in order off one index. The database
 # keeps it by a trigger: whoever inserts a run, an earlier release or a bulk load included, cannot leave it out.
+# The trigger and the first filling of the table read `subjects` by the same rule, that of `parse_subjects`.
 SUBJECTS = (
     Create(
         "table",
@@ -83,27 +88,47 @@ SUBJECTS = (
     Create(
         "trigger",
         "runs.runs_subjects_indexed",
-        """CREATE OR REPLACE FUNCTION meridian_index_subjects() RETURNS trigger LANGUAGE plpgsql AS $$
+        """CREATE OR REPLACE FUNCTION meridian_subjects(text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+  RETURN CASE jsonb_typeof($1::jsonb) WHEN 'object' THEN $1::jsonb ELSE '{}' END;
+EXCEPTION WHEN data_exception THEN
+  RETURN '{}'; -- not JSON: such a run belongs to no subject's list
+END $$;
+CREATE OR REPLACE FUNCTION meridian_index_subjects() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
   INSERT INTO run_subjects (kind, subject_id, created_at, run_id)
-  SELECT key, value, NEW.created_at, NEW.id FROM jsonb_each_text(NEW.subjects::jsonb)
-  WHERE value IS NOT NULL
+  SELECT key, value #>> '{}', NEW.created_at, NEW.id
+  FROM jsonb_each(meridian_subjects(NEW.subjects)) WHERE jsonb_typeof(value) = 'string'
   ON CONFLICT DO NOTHING;
   RETURN NULL;
-EXCEPTION WHEN data_exception THEN
-  RETURN NULL; -- subjects that are not a JSON object belong to no list
 END $$;
 CREATE OR REPLACE TRIGGER runs_subjects_indexed AFTER INSERT ON runs
   FOR EACH ROW WHEN (NEW.subjects IS NOT NULL AND NEW.subjects <> '{}')
   EXECUTE FUNCTION meridian_index_subjects()""",
         sqlite="""CREATE TRIGGER IF NOT EXISTS runs_subjects_indexed AFTER INSERT ON runs
-WHEN NEW.subjects IS NOT NULL AND json_valid(NEW.subjects) AND json_type(NEW.subjects) = 'object'
+WHEN NEW.subjects IS NOT NULL AND NEW.subjects <> '{}'
 BEGIN
   INSERT OR IGNORE INTO run_subjects (kind, subject_id, created_at, run_id)
-  SELECT key, value, NEW.created_at, NEW.id FROM json_each(NEW.subjects) WHERE value IS NOT NULL;
+  SELECT key, value, NEW.created_at, NEW.id
+  FROM json_each(CASE WHEN json_valid(NEW.subjects) THEN NEW.subjects ELSE '{}' END)
+  WHERE type = 'text' AND typeof(key) = 'text';
 END""",
     ),
 )
+
+# The subjects of the runs that were there before the trigger.
+INDEX_EARLIER_SUBJECTS = {
+    "postgresql": """INSERT INTO run_subjects (kind, subject_id, created_at, run_id)
+SELECT key, value #>> '{}', created_at, id
+FROM runs CROSS JOIN LATERAL jsonb_each(meridian_subjects(subjects)) WHERE jsonb_typeof(value) = 'string'
+ON CONFLICT DO NOTHING""",
+    "sqlite": """INSERT OR IGNORE INTO run_subjects (kind, subject_id, created_at, run_id)
+SELECT key, value, created_at, runs.id
+FROM runs, json_each(CASE WHEN json_valid(subjects) THEN subjects ELSE '{}' END)
+WHERE type = 'text' AND typeof(key) = 'text'""",
+}
 
 # The archive: what a run's snapshot was at its end. Apart from `runs`, so that no list ever loads it, and so
 # that the retention of one does not slow the other.
@@ -151,17 +176,9 @@ def _refuse_before_subjects(database: Database, present: Present) -> None:
 
 def _index_subjects_of_earlier_rows(database: Database, present: Present) -> None:
     """Runs that were there before the trigger get their subjects, once, when it is made."""
-    if "trigger runs.runs_subjects_indexed" in present or "table runs" not in present:
-        return
-    for run_id, created_at, subjects in database.execute(
-        "SELECT id, created_at, subjects FROM runs WHERE subjects IS NOT NULL AND subjects <> '{}'"
-    ):
-        for kind, subject_id in parse_subjects(subjects).items():
-            database.execute(
-                "INSERT INTO run_subjects (kind, subject_id, created_at, run_id) "
-                "VALUES (:kind, :subject_id, :created_at, :run_id) ON CONFLICT DO NOTHING",
-                {"kind": kind, "subject_id": subject_id, "created_at": created_at, "run_id": run_id},
-            )
+    is_indexed = {"table run_subjects", "trigger runs.runs_subjects_indexed"} <= present
+    if "table runs" in present and not is_indexed:
+        database.execute(INDEX_EARLIER_SUBJECTS[database.dialect])
 
 
 def parse_subjects(text: str | None) -> dict[str, str]:

@@ -57,6 +57,23 @@ class RunStore(Protocol):
         """Freezes the status of a run that has none; false when another did it first."""
         ...
 
+    def set_restate_url(self, run_id: str, restate_url: str) -> None:
+        """Names the Restate that turned out to know a run."""
+        ...
+
+    def live(
+        self,
+        restate_url: str,
+        *,
+        own: bool = True,
+        after: Position | None = None,
+        newest_first: bool = False,
+        limit: int,
+    ) -> list[RunRow]:
+        """Up to `limit` runs without a terminal status, from behind `after`: those of the Restate at
+        `restate_url`, or with `own` false those of every other Restate and of none."""
+        ...
+
     def ping(self) -> None:
         """Returns when the database answers."""
         ...
@@ -124,6 +141,21 @@ class SqlRunStore:
     def set_final_status(self, run_id: str, status: FinalRunStatus, updated_at: str) -> bool:
         parameters = {"id": run_id, "status": status, "updated_at": updated_at}
         return bool(self.database.count(queries.SET_FINAL_STATUS, parameters))
+
+    def set_restate_url(self, run_id: str, restate_url: str) -> None:
+        self.database.execute(queries.SET_RESTATE_URL, {"id": run_id, "restate_url": restate_url})
+
+    def live(
+        self,
+        restate_url: str,
+        *,
+        own: bool = True,
+        after: Position | None = None,
+        newest_first: bool = False,
+        limit: int,
+    ) -> list[RunRow]:
+        query = queries.live_runs(restate_url, own=own, after=after, newest_first=newest_first, limit=limit)
+        return [from_row(row) for row in self.database.execute(*query)]
 
     def ping(self) -> None:
         self.database.execute(queries.PING)

@@ -1,0 +1,153 @@
+"""Runs: the list, the detail, and whether the control plane is up."""
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from pydantic import AfterValidator, Field, StringConstraints
+
+from meridian.api import http_handler, json_response, make_resolver, read_query, request_path_parameter
+from meridian.api.paging import PageQuery
+from meridian.clock import text
+from meridian.config import Settings
+from meridian.errors import DatabaseUnavailable, RestateUnavailable
+from meridian.observability import count_settled
+from meridian.runs.cursor import encode_cursor
+from meridian.runs.model import RunFilter, RunRow, StatusFilter
+from meridian.runs.reading import RunReader
+from meridian.wiring import Wiring
+
+app = make_resolver()
+wiring = Wiring(Settings())
+
+
+@cache
+def reader() -> RunReader:
+    return RunReader(wiring.runs, wiring.ingress, wiring.find_spec, count=count_settled)
+
+
+def _instant(value: str) -> str:
+    """A date, or a date and time with an offset, as the index writes it."""
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        raise ValueError("must be a date, or a date and time, as in 2026-11-30T20:09:00Z") from None
+    if moment.tzinfo is None:
+        if "T" in value or " " in value:
+            raise ValueError("must have an offset, as in 2026-11-30T20:09:00Z")
+        moment = moment.replace(tzinfo=UTC)
+    return text(moment)
+
+
+def _subject(value: str) -> str:
+    kind, colon, subject_id = value.partition(":")
+    if not (kind and colon and subject_id):
+        raise ValueError("must be a kind and an id, as in patient:p-42")
+    return value
+
+
+Text = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+Instant = Annotated[str, AfterValidator(_instant)]
+
+
+class RunQuery(PageQuery):
+    """Which runs; all filters hold together."""
+
+    workflow: Text | None = Field(None, description="The workflow's slug or file.")
+    trigger: Text | None = Field(None, description="The entry, for workflows with several.")
+    event: Text | None = Field(None, description="The event that started the run.")
+    event_type: Text | None = Field(None, alias="eventType")
+    status: StatusFilter | None = None
+    subject: Annotated[Text, AfterValidator(_subject)] | None = Field(
+        None, description="A kind and an id, matched exactly: `patient:p-42`."
+    )
+    created_from: Instant | None = Field(None, alias="from", description="Inclusive.")
+    created_to: Instant | None = Field(None, alias="to", description="Exclusive.")
+
+    def as_filter(self) -> RunFilter:
+        kind, _, subject_id = (self.subject or "").partition(":")
+        return RunFilter(
+            workflow=self.workflow,
+            trigger=self.trigger,
+            event=self.event,
+            event_type=self.event_type,
+            status=self.status,
+            subject=(kind, subject_id) if self.subject else None,
+            created_from=self.created_from,
+            created_to=self.created_to,
+        )
+
+
+@app.get("/api/runs")
+def list_runs() -> Response[str]:
+    query = read_query(RunQuery, app.current_event)
+    page = reader().page(query.as_filter(), query.after(), query.limit)
+    return json_response(
+        {
+            "runs": [_run(listed.run) | {"status": listed.status} for listed in page.runs],
+            "nextCursor": encode_cursor(page.next) if page.next is not None else None,
+        }
+    )
+
+
+@app.get("/api/runs/<id>")
+def get_run(id: str) -> Response[str]:  # noqa: A002 - named as the route is; read decoded from the event
+    view = reader().detail(request_path_parameter(app, "id"))
+    return json_response(
+        _run(view.run)
+        | {
+            "status": view.status,
+            "event": view.event,
+            "snapshot": view.snapshot,
+            "nodeStatus": view.node_status,
+            "spec": view.spec,
+            "source": view.source,
+        }
+    )
+
+
+@app.get("/healthz")
+def healthz() -> Response[str]:
+    return json_response({"status": "ok"})
+
+
+@app.get("/readyz")
+def readyz() -> Response[str]:
+    """Ready when the run store and Restate's ingress both answer."""
+    checks = {"runStore": _run_store_answers(), "restate": wiring.ingress.is_healthy()}
+    ready = all(checks.values())
+    return json_response({"status": "ready" if ready else "unavailable", "checks": checks}, 200 if ready else 503)
+
+
+def _run_store_answers() -> bool:
+    try:
+        wiring.runs.ping()
+    except (DatabaseUnavailable, RestateUnavailable):
+        return False
+    return True
+
+
+def _run(run: RunRow) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "service": run.service,
+        "workflowFile": run.workflow_file,
+        "workflowName": run.workflow_name,
+        "workflowSlug": run.workflow_slug,
+        "specVersion": run.spec_version,
+        "specHash": run.spec_hash,
+        "subjects": run.subjects,
+        "sourceEventId": run.source_event_id,
+        "routeMatch": run.route_match,
+        "eventType": run.event_type,
+        "triggerId": run.trigger_id,
+        "createdAt": run.created_at,
+        "updatedAt": run.updated_at,
+        "finalStatus": run.final_status,
+        "journalFormat": run.journal_format,
+        "restateUrl": run.restate_url,
+    }
+
+
+handler = http_handler(app)

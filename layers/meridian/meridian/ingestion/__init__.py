@@ -1,0 +1,1 @@
+"""Events in: each starts one run per workflow that receives it, once."""

@@ -1,0 +1,88 @@
+"""Putting the parts of a function together from its settings."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from meridian.config import Settings
+from meridian.database import Database, Schema, ensure_schema, open_database
+from meridian.definitions.store import DefinitionStore
+from meridian.errors import ConfigurationError
+from meridian.ingestion.recent import RecentEvents
+from meridian.restate.ingress import Ingress
+from meridian.runs.schema import RUN_SCHEMA
+from meridian.runs.store import RunStore, SqlRunStore
+
+if TYPE_CHECKING:
+    from meridian.definitions.validation import Problem
+
+
+@dataclass
+class Wiring:
+    """The parts of one function's environment, each made when it is first used and kept.
+
+    Settings are read at once, so that a wrong one stops the function at its start. Nothing connects before it is
+    needed: a database that is down fails the request, and the next one tries again.
+    """
+
+    settings: Settings
+
+    def __post_init__(self) -> None:
+        self.run_db_url = self.settings.run_db_url
+        self.definition_store_url = self.settings.definition_store_url
+        self.workflows_dir = self.settings.text("WORKFLOWS_DIR")
+        if self.definition_store_url is None and self.workflows_dir is None:
+            raise ConfigurationError(
+                "WORKFLOWS_DIR or DEFINITION_STORE_URL is missing: with a SQLite run index the definitions are "
+                "read from a folder or from a PostgreSQL database."
+            )
+
+    @cached_property
+    def run_database(self) -> Database:
+        return self._opened(self.run_db_url, "RUN_DB_URL", RUN_SCHEMA)
+
+    @cached_property
+    def runs(self) -> RunStore:
+        return SqlRunStore(self.run_database)
+
+    @cached_property
+    def recent_events(self) -> RecentEvents:
+        return RecentEvents(self.run_database)
+
+    @cached_property
+    def definitions(self) -> DefinitionStore:
+        if self.definition_store_url is None:
+            from meridian.definitions.folder_store import FolderDefinitionStore  # noqa: PLC0415
+
+            return FolderDefinitionStore(self.workflows_dir or "")
+        from meridian.definitions.sql_store import DEFINITION_SCHEMA, SqlDefinitionStore  # noqa: PLC0415
+
+        return SqlDefinitionStore(
+            self._opened(self.definition_store_url, "DEFINITION_STORE_URL", DEFINITION_SCHEMA)
+        )
+
+    def find_spec(self, slug: str, version: int) -> Any | None:
+        """The document of a published version."""
+        published = self.definitions.version(slug, version)
+        return published.document if published is not None else None
+
+    def check_definition(self, document: object) -> "list[Problem]":
+        """What is wrong with a definition. The validator is loaded by the first document that needs it."""
+        from meridian.definitions.validation import problems  # noqa: PLC0415
+
+        return problems(document)
+
+    @cached_property
+    def ingress(self) -> Ingress:
+        return Ingress(self.settings.restate_url)
+
+    @cached_property
+    def _databases(self) -> dict[str, Database]:
+        return {}
+
+    def _opened(self, url: str, setting: str, schema: Schema) -> Database:
+        """The database at `url`, shared by all that name it, with `schema` brought up to date."""
+        database = self._databases.get(url) or open_database(url, setting)
+        ensure_schema(database, schema)
+        self._databases[url] = database
+        return database
