@@ -1,0 +1,8 @@
+"""The engine: the Restate endpoint that executes the workflows."""
+
+import restate
+
+from meridian.engine.services import engine_services
+from meridian.engine.settings import EngineSettings
+
+handler = restate.app(engine_services(EngineSettings.read()))
