@@ -79,7 +79,9 @@ class PostgresDatabase:
         sent (`_connected`); one that dies during the statement is found by its error. A statement of an
         open transaction is never repeated alone: the transaction is gone with the connection.
         """
-        statement = postgres_sql(sql)
+        # Without parameters the text goes out as it is, and may then be several statements.
+        statement = postgres_sql(sql) if parameters else sql.encode()
+        parameters = parameters or None
         with self._lock:
             try:
                 return take(self._connected().execute(statement, parameters))
@@ -130,8 +132,8 @@ def connect_to(conninfo: str = "", **parameters: Any) -> "psycopg.Connection[Row
 
 @cache
 def postgres_sql(sql: str) -> bytes:
-    """`:name` parameters as psycopg writes them; `::type` casts are left alone."""
-    return re.sub(r"(?<![:\w]):([a-z_]\w*)", r"%(\1)s", sql).encode()
+    """`:name` parameters as psycopg writes them, and a `%` as one; `::type` casts are left alone."""
+    return re.sub(r"(?<![:\w]):([a-z_]\w*)", r"%(\1)s", sql.replace("%", "%%")).encode()
 
 
 def _rows(cursor: "psycopg.Cursor[Row]") -> list[Row]:

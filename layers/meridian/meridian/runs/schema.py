@@ -55,17 +55,27 @@ STATUS = "(CASE WHEN final_status IN ('completed', 'failed') THEN final_status E
 # The rows whose file is not the one their slug tells: those of earlier releases. All others are found by slug.
 UNUSUAL_FILE = "(workflow_slug IS NULL OR workflow_slug || '.json' <> workflow_file)"
 
-# What the lists need. Each goes on with (created_at, id), the order of every list, after columns that a list
-# compares with one value: so a page is read off the index without a sort, however rare the value.
+# True of every run, and there to be repeated: an index under such a condition serves only the lists that say it.
+# Else the planner, which takes each workflow's runs to be spread evenly over time, may walk all runs to collect a
+# page of one workflow, and reads half the table when that workflow's runs are old.
+OF_ALL_RUNS = "id <> ''"
+OF_ANY_WORKFLOW = "service <> ''"
+
+# What the lists need. Each goes on with (created_at, id), the order of every list, after the columns that a list
+# compares with one value: so a page is read off the index without a sort, however rare the value. A column behind
+# those is compared within the index.
 LISTING = (
-    _index("runs_created_at_id", "runs (created_at, id)"),
-    _index("runs_status_created_at", f"runs ({STATUS}, created_at, id)"),
-    _index("runs_workflow_slug_created_at", "runs (workflow_slug, created_at, id)"),
+    _index("runs_created_at_id", f"runs (created_at, id) WHERE {OF_ALL_RUNS}"),
+    _index("runs_status_created_at", f"runs ({STATUS}, created_at, id) WHERE {OF_ANY_WORKFLOW}"),
+    _index("runs_workflow_slug_created_at", "runs (workflow_slug, created_at, id, event_type)"),
     # Operators ask for the failures of one workflow: rare in a common workflow, and still one index.
     _index("runs_workflow_slug_status_created_at", f"runs (workflow_slug, {STATUS}, created_at, id)"),
     _index("runs_unusual_file_created_at", f"runs (workflow_file, created_at, id) WHERE {UNUSUAL_FILE}"),
     # Only the runs of workflows with several entries have a trigger.
-    _index("runs_trigger_created_at", "runs (trigger_id, created_at, id) WHERE trigger_id IS NOT NULL"),
+    _index(
+        "runs_trigger_created_at",
+        "runs (trigger_id, created_at, id, workflow_slug) WHERE trigger_id IS NOT NULL",
+    ),
     # The list of an event type and, with the last column, the volume, which reads nothing else.
     _index("runs_event_type_volume", "runs (event_type, created_at, id, source_event_id)"),
 )
