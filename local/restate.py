@@ -41,14 +41,28 @@ advertised-address = "http://127.0.0.1:{admin}/"
 
 [admin.query-engine]
 memory-size = "128.0 MiB"
+
+[worker]
+cleanup-interval = "{cleanup_interval}"
 """
 
 
 class RestateServer:
-    """One server over one base directory. `lambda_url` is where it calls functions named by an ARN."""
+    """One server over one base directory. `lambda_url` is where it calls functions named by an ARN.
+
+    `cleanup_interval` is how often it forgets the invocations whose retention is over.
+    """
 
     def __init__(
-        self, directory: Path, log: Path, *, ingress: int, admin: int, node: int, lambda_url: str | None = None
+        self,
+        directory: Path,
+        log: Path,
+        *,
+        ingress: int,
+        admin: int,
+        node: int,
+        lambda_url: str | None = None,
+        cleanup_interval: str = "1h",
     ) -> None:
         self.directory = directory
         self.ingress_url = f"http://127.0.0.1:{ingress}"
@@ -56,6 +70,7 @@ class RestateServer:
         self._ports = {"ingress": ingress, "admin": admin, "node": node}
         self._log = log
         self._lambda_url = lambda_url
+        self._cleanup_interval = cleanup_interval
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, seconds: float = 60) -> None:
@@ -64,7 +79,8 @@ class RestateServer:
         file = self.directory.with_suffix(".toml")
         # A basic string of TOML is one of JSON, as far as a path can tell.
         quoted = '"' + str(self.directory).replace("\\", "\\\\").replace('"', '\\"') + '"'
-        file.write_text(CONFIGURATION.format(directory=quoted, **self._ports))
+        interval = self._cleanup_interval
+        file.write_text(CONFIGURATION.format(directory=quoted, cleanup_interval=interval, **self._ports))
         self._process = spawn(
             [str(binary()), "--config-file", str(file), "--no-logo"], log=self._log, env=self._environment()
         )

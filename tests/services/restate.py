@@ -13,7 +13,9 @@ from local.restate import RestateServer
 
 
 @contextmanager
-def running_restate(folder: Path, lambda_url: str | None = None) -> Iterator[RestateServer]:
+def running_restate(
+    folder: Path, lambda_url: str | None = None, cleanup_interval: str = "1h"
+) -> Iterator[RestateServer]:
     """A server over an empty base directory, for a test that stops, kills or suspends it."""
     server = RestateServer(
         folder / "restate",
@@ -22,6 +24,7 @@ def running_restate(folder: Path, lambda_url: str | None = None) -> Iterator[Res
         admin=free_port(),
         node=free_port(),
         lambda_url=lambda_url,
+        cleanup_interval=cleanup_interval,
     )
     server.start()
     try:
