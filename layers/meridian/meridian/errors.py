@@ -9,6 +9,7 @@
           ├── PayloadTooLarge        413
           ├── UnsupportedMediaType   415
           ├── InvalidInput           422  fields have values that are not allowed; names each field
+          ├── DatabaseError          500  the database refused a statement
           └── Unavailable            503  Restate or the database is out of reach; try again
                ├── DatabaseUnavailable
                └── RestateUnavailable
@@ -108,6 +109,11 @@ class InvalidInput(ProblemError):
     """Fields of the request have values that are not allowed; `errors` names each."""
 
     status, title = 422, "Invalid input"
+
+
+class DatabaseError(ProblemError):
+    """The database refused a statement. It names the kind of error and never repeats the driver's text, which may
+    hold values."""
 
 
 class Unavailable(ProblemError):

@@ -17,7 +17,8 @@ class Database(Protocol):
     Every statement of this project may be run twice with the effect of once (reads, `ON CONFLICT DO NOTHING`,
     guarded updates): so `execute` sends a statement again when the connection turns out to be dead under it.
 
-    Raises `DatabaseUnavailable` when the database cannot be reached.
+    Raises `DatabaseUnavailable` when the database cannot be reached, and `DatabaseError` when it refuses a
+    statement; neither repeats the driver's text.
     """
 
     url: str
@@ -34,7 +35,7 @@ class Database(Protocol):
         ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """The statements within commit together or not at all; other threads wait."""
+        """The statements within commit together or not at all; other threads wait. Transactions do not nest."""
         ...
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import psycopg
 
 from meridian.database.database import Parameters, Row
-from meridian.errors import DatabaseUnavailable
+from meridian.errors import DatabaseError, DatabaseUnavailable
 
 logger = logging.getLogger("meridian.database")
 
@@ -23,6 +23,11 @@ KEEPALIVES: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,  # milliseconds until unanswered data counts as a dead connection
 }
+
+# The server became a standby of the one that took over, and this connection still reaches it.
+READ_ONLY = psycopg.errors.ReadOnlySqlTransaction.sqlstate
+# A statement beyond the server's limits, such as an index entry that is too long, fails however often it is sent.
+PROGRAM_LIMITS = "54"
 
 Connect = Callable[[], "psycopg.Connection[Row]"]
 Result = TypeVar("Result")
@@ -52,14 +57,16 @@ class PostgresDatabase:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         with self._lock:
+            if self._in_transaction:
+                raise RuntimeError("Transactions do not nest.")
             self.execute("SELECT 1")  # replaces a dead connection while that is still possible
             connection = self._connected()
             self._in_transaction = True
             try:
                 with connection.transaction():
                     yield
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                raise self._unavailable(error) from None
+            except psycopg.Error as error:  # of the commit: those of the statements are translated already
+                raise self._failed(error) from None
             finally:
                 self._in_transaction = False
 
@@ -83,23 +90,29 @@ class PostgresDatabase:
         statement = postgres_sql(sql) if parameters else sql.encode()
         parameters = parameters or None
         with self._lock:
+            connection = self._connected()
             try:
-                return take(self._connected().execute(statement, parameters))
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                if self._in_transaction or not self._is_dead():
-                    raise self._unavailable(error) from None
+                return take(connection.execute(statement, parameters))
+            except psycopg.Error as error:
+                if self._in_transaction or not (self._is_dead() or error.sqlstate == READ_ONLY):
+                    raise self._failed(error) from None
                 logger.info("connection replaced", extra={"error": type(error).__name__})
             self.close()
+            connection = self._connected()
             try:
-                return take(self._connected().execute(statement, parameters))
-            except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                raise self._unavailable(error) from None
+                return take(connection.execute(statement, parameters))
+            except psycopg.Error as error:
+                raise self._failed(error) from None
 
     def _connected(self) -> "psycopg.Connection[Row]":
         if self._connection is not None and not self._in_transaction and self._is_dead():
             self.close()
         if self._connection is None:
-            self._connection = self._connect()
+            try:
+                self._connection = self._connect()
+            except psycopg.Error as error:
+                # What was refused stands last; before it stands what was connected to.
+                raise self._failed(error, reason=str(error).strip().rpartition(": ")[2]) from None
         return self._connection
 
     def _is_dead(self) -> bool:
@@ -113,10 +126,15 @@ class PostgresDatabase:
         readable.register(connection.fileno(), select.POLLIN)
         return bool(readable.poll(0))
 
-    def _unavailable(self, error: psycopg.Error) -> DatabaseUnavailable:
+    def _failed(self, error: psycopg.Error, **more: str) -> DatabaseError | DatabaseUnavailable:
         """The answer for `error`, whose own text may hold values and goes nowhere."""
-        logger.warning("database out of reach", extra={"error": type(error).__name__, "sqlstate": error.sqlstate})
-        return DatabaseUnavailable("The database is out of reach.")
+        kind = {"error": type(error).__name__, "sqlstate": error.sqlstate, **more}
+        is_passing = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        if error.sqlstate == READ_ONLY or (is_passing and (error.sqlstate or "")[:2] != PROGRAM_LIMITS):
+            logger.warning("database out of reach", extra=kind)
+            return DatabaseUnavailable("The database is out of reach.")
+        logger.error("database refused a statement", extra=kind)
+        return DatabaseError(f"The database refused a statement ({kind['error']}).")
 
 
 def connect_to(conninfo: str = "", **parameters: Any) -> "psycopg.Connection[Row]":

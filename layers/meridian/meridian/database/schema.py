@@ -99,6 +99,9 @@ def _bring_up_to_date(database: Database, schema: Schema, tables: list[str]) -> 
     for step in schema.steps:
         if not step.statement(database.dialect) or step.key in present:
             continue
+        if database.dialect == "postgresql" and isinstance(step, Create) and step.kind == "index":
+            # A broken CREATE INDEX CONCURRENTLY leaves one that is not valid, over which IF NOT EXISTS passes.
+            database.execute(f"DROP INDEX IF EXISTS {step.name}")
         database.execute(step.statement(database.dialect))
         present = present_objects(database, tables) if _is_table(step) else present | {step.key}
     if schema.after is not None:
@@ -136,7 +139,7 @@ def refuse(detail: str) -> None:
 _PRESENT_IN_POSTGRES = """
 WITH relation AS (
   SELECT oid, relname, relkind FROM pg_catalog.pg_class
-  WHERE relnamespace = current_schema()::regnamespace
+  WHERE relnamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
 )
 SELECT 'table', relname FROM relation WHERE relkind IN ('r', 'p') AND relname = ANY(:tables)
 UNION ALL

@@ -1,16 +1,20 @@
 """SQLite, for a run index on one machine."""
 
+import logging
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from meridian.database.database import Parameters, Row
-from meridian.errors import DatabaseUnavailable
+from meridian.errors import DatabaseError, DatabaseUnavailable
+
+logger = logging.getLogger("meridian.database")
 
 BUSY_TIMEOUT_SECONDS = 5.0
+OUT_OF_REACH = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL}
 
 
 class SqliteDatabase:
@@ -41,7 +45,7 @@ class SqliteDatabase:
                 yield
                 self.execute("COMMIT")
             except BaseException:
-                with suppress(sqlite3.Error, DatabaseUnavailable):
+                with suppress(DatabaseError, DatabaseUnavailable):
                     self.execute("ROLLBACK")
                 raise
 
@@ -74,17 +78,15 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 def _translated_errors() -> Iterator[None]:
     try:
         yield
-    except sqlite3.OperationalError as error:
-        if _out_of_reach(error):
-            raise DatabaseUnavailable("The database is out of reach.") from None
-        raise
+    except (sqlite3.Error, OSError) as error:
+        raise _failed(error) from None
 
 
-def _out_of_reach(error: Any) -> bool:
-    primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return primary in {
-        sqlite3.SQLITE_BUSY,
-        sqlite3.SQLITE_CANTOPEN,
-        sqlite3.SQLITE_IOERR,
-        sqlite3.SQLITE_FULL,
-    }
+def _failed(error: sqlite3.Error | OSError) -> DatabaseError | DatabaseUnavailable:
+    """The answer for `error`, whose own text goes nowhere."""
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    if isinstance(error, OSError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in OUT_OF_REACH:
+        logger.warning("database out of reach", extra={"error": name})
+        return DatabaseUnavailable("The database is out of reach.")
+    logger.error("database refused a statement", extra={"error": name})
+    return DatabaseError(f"The database refused a statement ({name}).")
