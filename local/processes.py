@@ -16,6 +16,7 @@ LAUNCHER = Path(__file__).with_name("launch.py")
 # A child is tied to the thread that started it, not to the process: one thread that lives as long as
 # the process starts them all.
 _starter = ThreadPoolExecutor(max_workers=1, thread_name_prefix="starter")
+_started: set[subprocess.Popen[bytes]] = set()
 
 
 def spawn(
@@ -38,7 +39,7 @@ def spawn(
 
     def start() -> subprocess.Popen[bytes]:
         with log.open("ab") as output:
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [*launch, str(int(ends_by)), *command],
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -47,6 +48,8 @@ def spawn(
                 cwd=cwd,
                 start_new_session=True,  # Ctrl-C is for the stack, which ends its children in order
             )
+        _started.add(process)
+        return process
 
     return _starter.submit(start).result()
 
@@ -65,6 +68,13 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     with suppress(ProcessLookupError, PermissionError):  # gone; on macOS a zombie's group is not permitted
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+    _started.discard(process)
+
+
+def kill_all() -> None:
+    """Kills every process that was started here and not ended since, for a start that was cut short."""
+    for process in tuple(_started):
+        kill(process)
 
 
 def last_lines(log: Path, count: int = 20) -> str:
