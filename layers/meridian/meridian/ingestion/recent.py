@@ -81,9 +81,14 @@ class RecentEvents:
 
 
 def _from_row(row: tuple[Any, ...]) -> RecentEvent:
-    *columns, deliveries, problem = row
+    reception, received_at, event_id, event_type, source, outcome, deliveries, problem = row
     return RecentEvent(
-        *columns,
-        jsontext.parse(deliveries),
-        jsontext.parse(problem) if problem is not None else None,
+        id=reception,
+        received_at=received_at,
+        event_id=event_id,
+        event_type=event_type,
+        source=source,
+        outcome=outcome,
+        deliveries=jsontext.parse(deliveries),
+        problem=jsontext.parse(problem) if problem is not None else None,
     )
