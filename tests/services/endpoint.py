@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, ClassVar
 
 from local.ports import free_port
 
@@ -57,6 +58,21 @@ def serving(application: Any, port: int | None = None) -> Iterator[str]:
         daemon_threads = True
         request_queue_size = 128
 
+        connections: ClassVar[set[Any]] = set()
+
+        def process_request(self, request: Any, client_address: Any) -> None:
+            self.connections.add(request)
+            super().process_request(request, client_address)
+
+        def close_request(self, request: Any) -> None:
+            self.connections.discard(request)
+            super().close_request(request)
+
+        def hang_up(self) -> None:
+            for connection in [*self.connections]:
+                with suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+
         def handle_error(self, request: Any, client_address: Any) -> None:
             """Restate hangs up on an invocation that is killed: nothing to tell."""
 
@@ -68,6 +84,7 @@ def serving(application: Any, port: int | None = None) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+        server.hang_up()
         thread.join()
 
 

@@ -14,10 +14,10 @@ import restate
 from restate.exceptions import TerminalError
 from restate.retry_policy import InvocationRetryPolicy
 
-from meridian.clock import now
 from meridian.restate.ingress import RECORD_SERVICE, WORKFLOW_SERVICE
 from meridian.runs.snapshot import EMPTY
 
+DECIDED_AT = "2026-11-30T20:09:00.123Z"  # a handler that is run again has to say the same
 PAUSE_AFTER_TWO = InvocationRetryPolicy(
     initial_interval=timedelta(milliseconds=10), max_attempts=2, on_max_attempts="pause"
 )
@@ -28,7 +28,8 @@ def scripted_endpoint(closures: list[dict[str, Any]], retention: timedelta = tim
 
     The input of a run is `{"at": time of its visits, "steps": [step, …]}`, where a step is one of:
     `{"do": "visit", "node"}`: a node that completes at once;
-    `{"do": "ask", "node", "outcomes"}`: waits for a decision, `{"do": "wait", "node"}`: waits to be resumed;
+    `{"do": "ask", "node", "outcomes", "silent"}`: waits for a decision, shown in the snapshot unless `silent`;
+    `{"do": "wait", "node"}`: waits to be resumed;
     `{"do": "end"}`: the terminal snapshot `completed`;
     `{"do": "fail", "code", "reason", "silent"}`: a terminal error, after the terminal snapshot unless `silent`;
     `{"do": "crash"}`: an error that is retried until the invocation is paused;
@@ -55,7 +56,8 @@ def scripted_endpoint(closures: list[dict[str, Any]], retention: timedelta = tim
                     show("suspended", pending={"id": node, "node": node, "outcomes": outcomes})
                     decision = await ctx.promise(f"validation:{node}", type_hint=dict).value()
                     trace.append(_visit(node, decision, run_input["at"]))
-                    show("running")
+                    if not step.get("silent"):
+                        show("running")
                 case "wait":
                     show("waiting", waiting={"id": node, "node": node, "until": None})
                     data = await ctx.promise(f"wait:{node}", type_hint=dict).value()
@@ -87,7 +89,7 @@ def scripted_endpoint(closures: list[dict[str, Any]], retention: timedelta = tim
         if await promise.peek() is not None:
             return {"accepted": False, "reason": "already_decided"}
         taken = {name: decision.get(name) for name in ("outcome", "by", "comment", "data")}
-        await promise.resolve({**taken, "decidedAt": now()})
+        await promise.resolve({**taken, "decidedAt": DECIDED_AT})
         return {"accepted": True, "reason": None}
 
     @workflow.handler()

@@ -10,6 +10,7 @@ from itertools import count
 from typing import Any
 
 import httpx
+import pytest
 
 from local.ports import free_port
 from local.restate import RestateServer
@@ -58,7 +59,7 @@ class Counted:
 
 
 class Stage:
-    """`store` is an index on `database_url`; runs are started on `server` and executed by the scripted endpoint."""
+    """`store` is an index on `database_url`; runs are started on `server`, executed by the scripted endpoint."""
 
     def __init__(self, server: RestateServer, database_url: str, closures: list[dict[str, Any]]) -> None:
         self.server = server
@@ -145,7 +146,9 @@ class Stage:
 
     def until_invocation(self, run_id: str, status: str, seconds: float = 20) -> None:
         """Waits until Restate gives the invocation the status."""
-        assert wait_until(lambda: self.invocation(run_id).get("status") == status, seconds), self.invocation(run_id)
+        assert wait_until(lambda: self.invocation(run_id).get("status") == status, seconds), self.invocation(
+            run_id
+        )
 
     def kill(self, run_id: str) -> None:
         self._admin("PATCH", f"/invocations/{self.invocation(run_id)['id']}/kill")
@@ -177,6 +180,11 @@ class Stage:
     def sweep(self, seconds: float = 60, **parts: Any) -> PassResult:
         """One settlement pass."""
         return self.a_pass(**parts).run(Deadline(seconds))
+
+
+def logged(caplog: pytest.LogCaptureFixture) -> list[Any]:
+    """The lines of the runs component, with their fields."""
+    return [line for line in caplog.records if line.name == "meridian.runs"]
 
 
 def old(number: int) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
 from meridian.restate.admin import Admin
-from tests.services.stage import ASK, END, VISIT, WAIT, Stage
+from tests.services.stage import ASK, END, VISIT, WAIT, Stage, logged
 
 KILLED_LINE = "run arrêté dans Restate : statut figé en échec"
 FAILED_LINE = "run en échec dans Restate : statut figé en échec"
@@ -29,8 +30,8 @@ def fail(code: int, *, silent: bool, reason: str = "no bed is free") -> dict[str
     return {"do": "fail", "node": "x", "code": code, "reason": reason, "silent": silent}
 
 
-def freeze_lines(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
-    return [line for line in caplog.records if line.name == "meridian.runs" and "statut figé" in line.message]
+def freeze_lines(caplog: pytest.LogCaptureFixture) -> list[Any]:
+    return [line for line in logged(caplog) if "statut figé" in line.message]
 
 
 def settle_twice(stage: Stage, introspection, caplog: pytest.LogCaptureFixture) -> dict[tuple[str, str], int]:

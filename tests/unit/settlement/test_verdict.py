@@ -35,7 +35,14 @@ def snapshot(status: str, **parts: object) -> dict[str, object]:
     return {**EMPTY, "status": status, **parts}
 
 
-VISIT = {"node": "a", "status": "completed", "startedAt": "t", "endedAt": "t", "output": {}, "error": None}
+VISIT: dict[str, object] = {
+    "node": "a",
+    "status": "completed",
+    "startedAt": "t",
+    "endedAt": "t",
+    "output": {},
+    "error": None,
+}
 PENDING = {"id": "ask", "node": "ask"}
 
 RUNNING = snapshot("running", trace=[VISIT])

@@ -8,8 +8,8 @@ from meridian.clock import now
 from meridian.errors import RestateUnavailable
 from meridian.restate.ingress import INGRESS_TIMEOUT_SECONDS, Ingress, OutputAnswer
 from meridian.runs.freezing import Count, Source, freeze
-from meridian.runs.model import RunRow
-from meridian.runs.snapshot import Snapshot, final_status_of, holds_state
+from meridian.runs.model import FinalRunStatus, RunRow
+from meridian.runs.snapshot import Snapshot, ended_at, final_status_of, holds_state
 from meridian.runs.store import RunStore
 from meridian.settlement.verdict import Adopt, Freeze, Leave, Live, may_freeze, verdict, withdrawn_request
 from meridian.settlement.withdrawal import withdraw_request
@@ -22,7 +22,7 @@ Outcome = Literal[
     "live",  # it has not ended
     "adopted",  # it has not ended, and its row names this Restate from now on
     "frozen",  # its end was written, by this call
-    "ended",  # its end is written, by somebody else
+    "ended",  # its end is written by somebody else, or could not be written
     "unsettled",  # it cannot be settled now; the next pass reads it again
     "foreign",  # this Restate does not know it and did not accept it
 ]
@@ -74,6 +74,47 @@ class Settlement:
                 if not may_freeze(source, snapshot):
                     return "unsettled"
                 return self._freeze(row, found, answer, snapshot, source, timeout)
+
+    def settle_by_id(self, run_id: str) -> bool:
+        """Settles a run for a follow-up; false when Restate could not tell enough, so that it is worth a retry.
+
+        A run that is still live is done with: the pass takes over.
+        """
+        detail = self.store.get(run_id)
+        if detail is None:
+            return True
+        try:
+            self.settle(detail.run, "read")
+        except RestateUnavailable:
+            return False
+        return True
+
+    def final_status(self, row: RunRow, timeout: Timeout = default_timeout) -> FinalRunStatus | None:
+        """The final status of a run, settled on behalf of a reader; None when it is not known to have ended."""
+        try:
+            outcome = self.settle(row, "read", timeout)
+        except RestateUnavailable:
+            return None
+        if outcome not in ("frozen", "ended"):
+            return None
+        detail = self.store.get(row.id)
+        return detail.run.final_status if detail is not None else None
+
+    def freeze_terminal(self, row: RunRow, snapshot: Snapshot) -> FinalRunStatus | None:
+        """Freezes a run whose snapshot was read completed or failed; the status, or None when it is neither."""
+        status = final_status_of(snapshot)
+        if status is not None:
+            freeze(
+                self.store,
+                row.id,
+                snapshot,
+                status,
+                ending=status,
+                source="read",
+                count=self._count,
+                updated_at=ended_at(snapshot),
+            )
+        return status
 
     def _last_snapshot(self, row: RunRow, answer: OutputAnswer, timeout: Timeout) -> Snapshot | None:
         """What the run last wrote.

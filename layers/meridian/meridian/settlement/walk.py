@@ -45,9 +45,7 @@ class LiveRows:
     def _pages(self, own: bool, after: Position | None, newest_first: bool) -> Iterator[Stop]:
         while True:
             size = self._page_size()
-            page = self._store.live(
-                self._restate_url, own=own, after=after, newest_first=newest_first, limit=size
-            )
+            page = self._store.live(self._restate_url, own=own, after=after, newest_first=newest_first, limit=size)
             for row in self._worth_a_call(page) if page else ():
                 yield WalkPosition(own, Position(row.created_at, row.id)), row
             if page:

@@ -34,7 +34,8 @@ def _withdraw_one(
     ingress: Ingress, row: RunRow, pending_id: str, kind: str, subject_id: str, timeout: float
 ) -> bool:
     where = {"runId": row.id, "workflow": row.slug, "kind": kind}
-    closure = {"requestId": f"{row.id}:{pending_id}", "outcome": "withdrawn", "closedAt": now()}
+    nobody = {"by": None, "comment": None, "data": None}
+    closure = {"requestId": f"{row.id}:{pending_id}", "outcome": "withdrawn", **nobody, "closedAt": now()}
     message: Mapping[str, object] = {"kind": kind, "id": subject_id, "closure": closure}
     try:
         ingress.send_closure(message, idempotency_key(row.id, pending_id, kind), timeout)
