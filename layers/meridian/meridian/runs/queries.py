@@ -53,7 +53,8 @@ SET_RESTATE_URL = "UPDATE runs SET restate_url = :restate_url WHERE id = :id"
 # What a settlement pass walks. The rows of one Restate are read off runs_live_restate_url_created_at, the spec's
 # index for it; those of all others together in the order of runs_status_created_at.
 _LIVE_OF_ONE = "final_status IS NULL AND restate_url = :restate_url"
-_LIVE_OF_OTHERS = f"{STATUS} = 'live' AND {OF_ANY_WORKFLOW} AND (restate_url IS NULL OR restate_url <> :restate_url)"
+_OTHER_RESTATE = "(restate_url IS NULL OR restate_url <> :restate_url)"
+_LIVE_OF_OTHERS = f"{STATUS} = 'live' AND {OF_ANY_WORKFLOW} AND {_OTHER_RESTATE}"
 
 # Groups over runs_event_type_volume alone: distinct events by type and UTC day.
 EVENT_VOLUME = """
