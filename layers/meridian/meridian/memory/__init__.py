@@ -1,0 +1,1 @@
+"""Workflow memory: values that workflow nodes keep from one run to the next."""

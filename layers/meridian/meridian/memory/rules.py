@@ -1,0 +1,68 @@
+"""What workflow memory takes: pure rules, each raising `ValueError` with what is wrong with the field."""
+
+from decimal import Decimal
+from typing import Any
+
+from meridian import jsontext
+from meridian.errors import PayloadTooLarge
+from meridian.memory.model import Scope
+
+MAX_VALUE_BYTES = 256 * 1024
+MAX_KEY_CHARACTERS = 200
+# The columns of an address are one index entry, of which PostgreSQL takes 2,700 bytes: four to a character.
+MAX_SUBJECT_CHARACTERS = 200
+MAX_WORKFLOW_CHARACTERS = 100
+
+MAX_TYPE_BYTES = 16 * 1024
+# What JSONB takes is bounded too: by the server's stack, and by the exponents of its numbers.
+MAX_TYPE_DEPTH = 64
+MAX_TYPE_EXPONENT = 1000
+
+# The parts of an address that a scope has; the others are left out.
+PARTS: dict[Scope, frozenset[str]] = {
+    "workflow": frozenset({"subjectKind", "subjectId", "workflow"}),
+    "subject": frozenset({"subjectKind", "subjectId"}),
+    "workflow-global": frozenset({"workflow"}),
+}
+
+
+def check_part(scope: Scope, part: str, value: str) -> None:
+    """A part of an address is given where the scope has it, and left out (or empty) where it has not."""
+    if part in PARTS[scope] and not value:
+        raise ValueError(f"is required for scope {scope}")
+    if part not in PARTS[scope] and value:
+        raise ValueError(f"must be left out for scope {scope}")
+
+
+def value_text(value: Any) -> str:
+    """A value as it is stored: JSON text of at most 256 KiB of UTF-8. Raises `PayloadTooLarge`."""
+    text = _json_text(value)
+    if len(text.encode()) > MAX_VALUE_BYTES:
+        raise PayloadTooLarge("The value is larger than 256 KiB of JSON.")
+    return text
+
+
+def type_text(value: Any) -> str:
+    """A TypeRef as it is stored: JSON text that JSONB can hold."""
+    waiting = [(value, 0)]
+    while waiting:
+        part, depth = waiting.pop()
+        if depth > MAX_TYPE_DEPTH:
+            raise ValueError(f"is nested more than {MAX_TYPE_DEPTH} deep")
+        if isinstance(part, Decimal) and abs(part.adjusted()) > MAX_TYPE_EXPONENT:
+            raise ValueError("holds a number that is out of range")
+        if isinstance(part, dict):
+            waiting.extend((member, depth + 1) for member in part.values())
+        elif isinstance(part, list):
+            waiting.extend((member, depth + 1) for member in part)
+    text = _json_text(value)
+    if len(text.encode()) > MAX_TYPE_BYTES:
+        raise ValueError(f"is larger than {MAX_TYPE_BYTES // 1024} KiB of JSON")
+    return text
+
+
+def _json_text(value: Any) -> str:
+    try:
+        return jsontext.serialize(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cannot be kept: {error}") from None
