@@ -30,7 +30,12 @@ wiring = Wiring(Settings())
 @cache
 def ingestor() -> Ingestor:
     return Ingestor(
-        wiring.runs, wiring.definitions, wiring.recent_events, wiring.ingress, check=wiring.check_definition
+        wiring.runs,
+        wiring.definitions,
+        wiring.recent_events,
+        wiring.ingress,
+        check=wiring.check_definition,
+        follow_ups=wiring.follow_ups,
     )
 
 

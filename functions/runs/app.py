@@ -1,4 +1,4 @@
-"""Runs: the list, the detail, and whether the control plane is up."""
+"""Runs: the list, the detail, the signals to them, and whether the control plane is up."""
 
 from datetime import UTC, datetime
 from functools import cache
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import Response
 from pydantic import AfterValidator, Field, StringConstraints
 
-from meridian.api import http_handler, json_response, make_resolver, read_query, request_path_parameter
+from meridian.api import http_handler, json_response, make_resolver, read_body, read_query, request_path_parameter
 from meridian.api.paging import PageQuery
 from meridian.clock import text
 from meridian.config import Settings
@@ -15,7 +15,11 @@ from meridian.errors import DatabaseUnavailable, RestateUnavailable
 from meridian.observability import count_settled
 from meridian.runs.cursor import encode_cursor
 from meridian.runs.model import RunFilter, RunRow, StatusFilter
-from meridian.runs.reading import RunReader
+from meridian.runs.reading import READ_BUDGET_SECONDS, RunReader
+from meridian.signals.feed import DecisionFeed
+from meridian.signals.model import Signal
+from meridian.signals.requests import DecisionBody, FeedBody, ResumptionBody
+from meridian.signals.service import Signals
 from meridian.wiring import Wiring
 
 app = make_resolver()
@@ -24,7 +28,23 @@ wiring = Wiring(Settings())
 
 @cache
 def reader() -> RunReader:
-    return RunReader(wiring.runs, wiring.ingress, wiring.find_spec, count=count_settled)
+    return RunReader(
+        wiring.runs,
+        wiring.ingress,
+        wiring.find_spec,
+        count=count_settled,
+        settle=lambda run, _: wiring.settlement.final_status(run, lambda: READ_BUDGET_SECONDS),
+    )
+
+
+@cache
+def signals() -> Signals:
+    return Signals(wiring.settlement, wiring.follow_ups)
+
+
+@cache
+def decision_feed() -> DecisionFeed:
+    return DecisionFeed(signals(), wiring.runs)
 
 
 def _instant(value: str) -> str:
@@ -105,6 +125,31 @@ def get_run(id: str) -> Response[str]:  # noqa: A002 - named as the route is; re
             "source": view.source,
         }
     )
+
+
+@app.post("/api/decide/<runId>/<nodeId>")
+def decide(runId: str, nodeId: str) -> Response[str]:  # noqa: N803 - named as the route is; read from the event
+    body = read_body(DecisionBody, app.current_event)
+    return _signalled(body.decision(request_path_parameter(app, "nodeId")))
+
+
+@app.post("/api/resume/<runId>/<nodeId>")
+def resume(runId: str, nodeId: str) -> Response[str]:  # noqa: N803
+    body = read_body(ResumptionBody, app.current_event)
+    return _signalled(body.resumption(request_path_parameter(app, "nodeId")))
+
+
+@app.post("/api/decisions")
+def decide_many() -> Response[str]:
+    answers = decision_feed().take(read_body(FeedBody, app.current_event).as_feed())
+    return json_response({"results": [answer.as_json() for answer in answers]})
+
+
+def _signalled(signal: Signal) -> Response[str]:
+    """200 when a snapshot shows the signal applied, 202 while none does."""
+    if signals().send(request_path_parameter(app, "runId"), signal) == "accepted":
+        return json_response({"applied": None}, 202)
+    return json_response({"applied": True})
 
 
 @app.get("/healthz")

@@ -5,16 +5,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from meridian.config import Settings
-from meridian.database import Database, Schema, ensure_schema, open_database
+from meridian.database import Database, Schema, ensure_schema
 from meridian.definitions.store import DefinitionStore
 from meridian.errors import ConfigurationError
 from meridian.ingestion.recent import RecentEvents
 from meridian.restate.ingress import Ingress
 from meridian.runs.schema import RUN_SCHEMA
 from meridian.runs.store import RunStore, SqlRunStore
+from meridian.snapstart import close_around_snapshot
 
 if TYPE_CHECKING:
     from meridian.definitions.validation import Problem
+    from meridian.restate.admin import Admin
+    from meridian.settlement.follow_ups import FollowUps
+    from meridian.settlement.settling import Settlement
 
 
 @dataclass
@@ -26,12 +30,14 @@ class Wiring:
     """
 
     settings: Settings
+    needs_definitions: bool = True
 
     def __post_init__(self) -> None:
         self.run_db_url = self.settings.run_db_url
+        self.run_db_login = self.settings.run_db_login
         self.definition_store_url = self.settings.definition_store_url
         self.workflows_dir = self.settings.text("WORKFLOWS_DIR")
-        if self.definition_store_url is None and self.workflows_dir is None:
+        if self.needs_definitions and self.definition_store_url is None and self.workflows_dir is None:
             raise ConfigurationError(
                 "WORKFLOWS_DIR or DEFINITION_STORE_URL is missing: with a SQLite run index the definitions are "
                 "read from a folder or from a PostgreSQL database."
@@ -74,7 +80,39 @@ class Wiring:
 
     @cached_property
     def ingress(self) -> Ingress:
-        return Ingress(self.settings.restate_url)
+        ingress = Ingress(self.settings.restate_url, api_key=self.settings.restate_api_key)
+        if self.settings.in_lambda:
+            close_around_snapshot(ingress.close)
+        return ingress
+
+    @cached_property
+    def admin(self) -> "Admin | None":
+        """Restate's admin API, where its address is given."""
+        url = self.settings.url("RESTATE_ADMIN_URL")
+        if url is None:
+            return None
+        from meridian.restate.admin import Admin  # noqa: PLC0415
+
+        return Admin(url)
+
+    @cached_property
+    def settlement(self) -> "Settlement":
+        from meridian.observability import count_settled  # noqa: PLC0415
+        from meridian.settlement.settling import Settlement  # noqa: PLC0415
+
+        return Settlement(self.runs, self.ingress, self.settings.record_ports, count_settled)
+
+    @cached_property
+    def follow_ups(self) -> "FollowUps":
+        from meridian.settlement.follow_ups import follow_ups_to  # noqa: PLC0415
+
+        return follow_ups_to(self.settings.url("SETTLE_QUEUE_URL"))
+
+    @cached_property
+    def lease_database(self) -> Database:
+        from meridian.settlement.schema import LEASE_SCHEMA  # noqa: PLC0415
+
+        return self._opened(self.run_db_url, "RUN_DB_URL", LEASE_SCHEMA)
 
     @cached_property
     def _databases(self) -> dict[str, Database]:
@@ -82,7 +120,7 @@ class Wiring:
 
     def _opened(self, url: str, setting: str, schema: Schema) -> Database:
         """The database at `url`, shared by all that name it, with `schema` brought up to date."""
-        database = self._databases.get(url) or open_database(url, setting)
+        database = self._databases.get(url) or self.settings.open_database(url, setting)
         ensure_schema(database, schema)
         self._databases[url] = database
         return database

@@ -92,5 +92,14 @@ def messages(run_ids: Sequence[str]) -> list[dict[str, list[str]]]:
     return [{"runIds": [*run_ids[start : start + RUNS_PER_MESSAGE]]} for start in starts]
 
 
+def runs_of(body: str) -> list[str]:
+    """The runs that a message names. Raises `ValueError` for what is no such message."""
+    message = jsontext.parse(body)
+    run_ids = message.get("runIds") if isinstance(message, dict) else None
+    if not isinstance(run_ids, list) or not all(isinstance(run_id, str) for run_id in run_ids):
+        raise ValueError("the message has no runIds")
+    return run_ids
+
+
 def _not_scheduled(error: Exception) -> None:
     logger.warning("follow-up not scheduled: the next pass settles the run", extra={"error": type(error).__name__})

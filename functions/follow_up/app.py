@@ -1,0 +1,28 @@
+"""Follow-ups: settles the runs that an ingestion started or a signal reached, a few seconds later."""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from meridian.config import Settings
+from meridian.errors import RestateUnavailable
+from meridian.observability import observed
+from meridian.settlement.follow_ups import runs_of
+from meridian.wiring import Wiring
+
+wiring = Wiring(Settings(), needs_definitions=False)
+processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
+
+
+@observed
+def handler(event: dict[str, Any], context: LambdaContext) -> Any:
+    """A batch of messages `{"runIds": […]}`; only those that failed are delivered again, a few times."""
+    return process_partial_response(event, _settle, processor, context)
+
+
+def _settle(record: SQSRecord) -> None:
+    settled = [wiring.settlement.settle_by_id(run_id) for run_id in runs_of(record.body)]
+    if not all(settled):
+        raise RestateUnavailable("Restate did not tell the end of every run.")
