@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from types import FrameType
 
+from local.demo import Demo, DemoFailed
 from local.processes import kill_all
 from local.settings import ROOT, InvalidSetting, read_settings
 from local.stack import Addresses, Stack, StartFailed
@@ -31,6 +32,8 @@ def main() -> int:
         settings = read_settings(os.environ, arguments.template, arguments.python)
         terminal.say(terminal.style("Meridian on this machine", BOLD))
         with Stack(settings, terminal) as stack:
+            if settings.demo:
+                Demo(stack.addresses.api, terminal).show()
             show_addresses(terminal, stack.addresses, settings.data_dir)
             while True:
                 time.sleep(CHECK_SECONDS)
@@ -38,7 +41,7 @@ def main() -> int:
     except Stopped:
         terminal.say("Stopped.")
         return 0
-    except (InvalidSetting, StartFailed, RuntimeError) as problem:
+    except (InvalidSetting, StartFailed, DemoFailed, RuntimeError) as problem:
         terminal.error(str(problem))
         return 1
     finally:

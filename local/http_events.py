@@ -13,7 +13,7 @@ import json
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -45,11 +45,8 @@ class Response:
     body: bytes = b""
 
 
-@dataclass
 class InvalidAnswer(Exception):
-    """A function answered what API Gateway cannot turn into a response."""
-
-    answer: object = field(repr=False)  # it may hold subject data
+    """A function answered what API Gateway cannot turn into a response; what it was may name subjects."""
 
 
 def match_route(routes: Sequence[Route], method: str, raw_path: str) -> Match | None:
@@ -172,11 +169,12 @@ def response_of(payload: bytes) -> Response:
     if not any(name.lower() == "content-type" for name in headers):
         headers["Content-Type"] = "text/plain;charset=UTF-8"
     cookies = [("Set-Cookie", str(cookie)) for cookie in answer.get("cookies") or []]
-    body = answer.get("body") or ""
-    if not isinstance(body, str):
-        raise InvalidAnswer(answer)
+    content = answer.get("body")
+    if not isinstance(content, str | None):
+        raise InvalidAnswer
+    text = content or ""
     try:
-        content = base64.b64decode(body, validate=True) if answer.get("isBase64Encoded") else body.encode()
-        return Response(int(answer["statusCode"]), (*headers.items(), *cookies), content)
+        sent = base64.b64decode(text, validate=True) if answer.get("isBase64Encoded") else text.encode()
+        return Response(int(answer["statusCode"]), (*headers.items(), *cookies), sent)
     except (ValueError, TypeError):
-        raise InvalidAnswer(answer) from None
+        raise InvalidAnswer from None

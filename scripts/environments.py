@@ -1,4 +1,4 @@
-"""Makes the project's environments: virtual environments under `.venvs/`, and the npm package of Restate's server.
+"""Makes the project's environments: virtual environments under `.venvs/`, npm packages.
 
     environments.py NAME... [-- COMMAND ARG...]
 
@@ -32,7 +32,8 @@ REQUIREMENTS = {
     # tests, lint and types
     "dev": ROOT / "requirements-dev.txt",
 }
-RESTATE = "restate"
+# npm packages: Restate's server alone, or with the tools of the console
+RESTATE, NODE = "restate", "node"
 
 
 class Missing(Exception):
@@ -47,7 +48,10 @@ def main(arguments: Sequence[str]) -> int:
         names, command = names[:separator], names[separator + 1 :]
     try:
         for name in names:
-            ensure_restate() if name == RESTATE else ensure_venv(name)
+            if name in (RESTATE, NODE):
+                ensure_node_modules(with_tools=name == NODE)
+            else:
+                ensure_venv(name)
     except Missing as missing:
         print(missing, file=sys.stderr)
         return 1
@@ -69,7 +73,7 @@ def venv_path(name: str) -> Path:
 def ensure_venv(name: str) -> None:
     """Makes the virtual environment `name` unless it is there and current."""
     if name not in REQUIREMENTS:
-        raise Missing(f"There is no environment named {name}: only {', '.join([*REQUIREMENTS, RESTATE])}.")
+        raise Missing(f"There is no environment named {name}: only {', '.join([*REQUIREMENTS, RESTATE, NODE])}.")
     target = venv_path(name)
     requirement = REQUIREMENTS[name]
     digest = digest_of([sys.version, target, *(file.read_text() for file in requirement_files(requirement))])
@@ -82,18 +86,29 @@ def ensure_venv(name: str) -> None:
     ensure(f"{name} (Python {VERSION})", target / ".complete", VENVS / f"{target.name}.lock", digest, install)
 
 
-def ensure_restate() -> None:
-    """Installs the npm package of Restate's server under `node_modules/`, unless it is there and current."""
+def ensure_node_modules(with_tools: bool) -> None:
+    """Installs the npm packages under `node_modules/` unless they are there and current.
+
+    Restate's server alone, or `with_tools` those of the console's tests and types too, which then serve both.
+    """
     modules = ROOT / "node_modules"
-    digest = digest_of([(ROOT / name).read_text() for name in ("package.json", "package-lock.json")])
+    files = [(ROOT / name).read_text() for name in ("package.json", "package-lock.json")]
+    whole, restate_alone = digest_of([*files, "whole"]), digest_of([*files, "restate alone"])
+    stamp = modules / ".complete"
+    if not with_tools and stamped(stamp, whole):
+        return
 
     def install() -> None:
         npm = shutil.which("npm")
         if npm is None or shutil.which("node") is None:
-            raise Missing("Node.js with npm was not found on PATH: install it, Restate comes as an npm package.")
-        run_shown("restate", [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "http"])
+            raise Missing(
+                "Node.js with npm was not found on PATH: install it, Restate's server comes as an npm package."
+            )
+        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "http"]
+        run_shown("npm", command if with_tools else [*command, "--omit=dev"])
 
-    ensure("Restate's server", modules / ".complete", VENVS / "node_modules.lock", digest, install)
+    label = "the npm packages" if with_tools else "Restate's server"
+    ensure(label, stamp, VENVS / "node_modules.lock", whole if with_tools else restate_alone, install)
 
 
 def ensure(label: str, stamp: Path, lock: Path, digest: str, install: Callable[[], None]) -> None:

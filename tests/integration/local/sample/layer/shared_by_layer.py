@@ -1,0 +1,3 @@
+"""Importable by the sample's functions only through their layer."""
+
+WORD = "layered"
