@@ -6,28 +6,28 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from meridian.config import Settings
-from meridian.database import ensure_schema, open_database
+from meridian.database import ensure_schema
 from meridian.ingestion.recent import RecentEvents
 from meridian.memory.store import MemoryStore, open_memory_store
 from meridian.observability import count, observed
 from meridian.runs.schema import RUN_SCHEMA
 from meridian.sweep import sweep
 
-_settings = Settings()
-RUN_DB_URL, MEMORY_URL = _settings.run_db_url, _settings.memory_url
+settings = Settings()
+run_db_url, memory_url = settings.run_db_url, settings.memory_url
 
 
 @cache
 def memory() -> MemoryStore | None:
     """The store; None where no PostgreSQL is set, and so nothing is remembered."""
-    if MEMORY_URL is None:
+    if memory_url is None:
         return None
-    return open_memory_store(open_database(MEMORY_URL, "DEFINITION_STORE_URL"))
+    return open_memory_store(settings.open_database(memory_url, "DEFINITION_STORE_URL"))
 
 
 @cache
 def recent_events() -> RecentEvents:
-    database = open_database(RUN_DB_URL)
+    database = settings.open_database(run_db_url, "RUN_DB_URL")
     ensure_schema(database, RUN_SCHEMA)
     return RecentEvents(database)
 

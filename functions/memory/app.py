@@ -11,14 +11,14 @@ from aws_lambda_powertools.event_handler import Response
 from meridian.api import http_handler, json_response, make_resolver, read_body, read_query
 from meridian.config import Settings
 from meridian.cursor import decode_cursor, encode_cursor
-from meridian.database import open_database
 from meridian.errors import Conflict, Unavailable
 from meridian.memory.answers import listed_item, read_answer, written_answer
 from meridian.memory.model import Conflicted, Forgotten, Position
 from meridian.memory.requests import AddressFields, ForgetBody, ListQuery, SubjectQuery, WriteBody
 from meridian.memory.store import MemoryStore, open_memory_store
 
-DATABASE_URL = Settings().memory_url
+settings = Settings()
+database_url = settings.memory_url
 
 app = make_resolver()
 handler = http_handler(app)
@@ -27,12 +27,12 @@ handler = http_handler(app)
 @cache
 def memory() -> MemoryStore:
     """The store, opened with the first request; a request that finds the database down leaves it to the next."""
-    if DATABASE_URL is None:
+    if database_url is None:
         raise Unavailable(
             "Workflow memory needs a PostgreSQL database: set DEFINITION_STORE_URL, or RUN_DB_URL to a "
             "postgresql:// URL."
         )
-    return open_memory_store(open_database(DATABASE_URL, "DEFINITION_STORE_URL"))
+    return open_memory_store(settings.open_database(database_url, "DEFINITION_STORE_URL"))
 
 
 @app.post("/api/internal/memory/read")

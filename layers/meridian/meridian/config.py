@@ -2,11 +2,19 @@
 
 import os
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
+from urllib.parse import urlsplit
 
+from meridian.database import Database
+from meridian.database.logins import IamLogin, Login, SecretLogin, verified_tls
 from meridian.database.opening import is_postgres_url, open_database
 from meridian.errors import ConfigurationError
+from meridian.secrets import Secret
+from meridian.snapstart import close_around_snapshot
 
+POSTGRES_PORT = 5432
+UNNAMED_POSTGRES = "postgresql://"  # the login tells host, port and database
 DEFAULT_RUN_DB_URL = f"sqlite:{Path.home()}/.meridian/runs.sqlite"
 
 
@@ -49,18 +57,24 @@ class Settings:
             raise ConfigurationError(f"{name} must be a whole number of at least 0.")
         return int(value)
 
+    def flag(self, name: str) -> bool:
+        """`true` or `false`, which is the default."""
+        value = self.text(name) or "false"
+        if value not in ("true", "false"):
+            raise ConfigurationError(f"{name} must be true or false.")
+        return value == "true"
+
     @property
     def in_lambda(self) -> bool:
         return "AWS_LAMBDA_FUNCTION_NAME" in self._environment
 
     @property
-    def run_db_secret_arn(self) -> str | None:
-        return self.text("RUN_DB_SECRET_ARN")
-
-    @property
     def run_db_url(self) -> str:
-        """`RUN_DB_URL`, else the SQLite file of this machine, which inside Lambda would not be kept."""
+        """`RUN_DB_URL`, else what `RUN_DB_SECRET_ARN` names, else the SQLite file of this machine, which inside
+        Lambda would not be kept."""
         url = self.text("RUN_DB_URL")
+        if url is None and self.text("RUN_DB_SECRET_ARN") is not None:
+            return UNNAMED_POSTGRES
         if url is None:
             if self.in_lambda:
                 raise ConfigurationError(
@@ -70,6 +84,38 @@ class Settings:
             url = DEFAULT_RUN_DB_URL
         open_database(url)  # connects on first use: here it only checks the form
         return url
+
+    @cached_property
+    def run_db_login(self) -> Login | None:
+        """The login of `run_db_url`, by `RUN_DB_SECRET_ARN` or `RUN_DB_IAM_AUTH`; None when the URL holds it."""
+        arn, by_token = self.text("RUN_DB_SECRET_ARN"), self.flag("RUN_DB_IAM_AUTH")
+        if arn is None and not by_token:
+            return None
+        if arn is not None and by_token:
+            raise ConfigurationError("RUN_DB_SECRET_ARN and RUN_DB_IAM_AUTH are two ways to log in: give one.")
+        if not is_postgres_url(self.run_db_url):
+            raise ConfigurationError("RUN_DB_URL must start with postgresql:// when there is a login for it.")
+        tls = verified_tls(self._ca_file)
+        if arn is not None:
+            return SecretLogin(Secret(arn), tls)
+        where = urlsplit(self.text("RUN_DB_URL") or "")
+        if not (where.hostname and where.username):
+            raise ConfigurationError("RUN_DB_URL must name a user and a host when RUN_DB_IAM_AUTH is true.")
+        return IamLogin(where.hostname, where.port or POSTGRES_PORT, where.username, tls)
+
+    @property
+    def _ca_file(self) -> str | None:
+        path = self.text("RUN_DB_CA_FILE")
+        if path is not None and not Path(path).is_file():
+            raise ConfigurationError("RUN_DB_CA_FILE must be the path of a file of certificates in PEM.")
+        return path
+
+    def open_database(self, url: str, setting: str) -> Database:
+        """The database at `url`, with the login that belongs to it."""
+        database = open_database(url, setting, self.run_db_login if url == self.run_db_url else None)
+        if self.in_lambda:
+            close_around_snapshot(database.close)
+        return database
 
     @property
     def definition_store_url(self) -> str | None:
@@ -82,9 +128,22 @@ class Settings:
         return self.run_db_url if is_postgres_url(self.run_db_url) else None
 
     @property
+    def memory_url(self) -> str | None:
+        """The PostgreSQL database of workflow memory, that of the definitions; None when no setting names one."""
+        if not any(map(self.text, ("DEFINITION_STORE_URL", "RUN_DB_URL", "RUN_DB_SECRET_ARN"))):
+            return None
+        return self.definition_store_url
+
+    @property
     def restate_url(self) -> str:
         """The ingress without its closing slash, as the index records it."""
         return self.required_url("RESTATE_URL", "the address of Restate's ingress")
+
+    @cached_property
+    def restate_api_key(self) -> Secret | None:
+        """The key for Restate's APIs, from the secret that `RESTATE_API_KEY_SECRET_ARN` names; None without."""
+        arn = self.text("RESTATE_API_KEY_SECRET_ARN")
+        return Secret(arn) if arn is not None else None
 
     @property
     def record_ports(self) -> tuple[str, ...]:

@@ -10,8 +10,10 @@ from functools import cache
 from typing import Any, Literal, TypeVar
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from meridian.database.database import Parameters, Row
+from meridian.database.logins import Login
 from meridian.errors import DatabaseError, DatabaseUnavailable
 
 logger = logging.getLogger("meridian.database")
@@ -146,6 +148,25 @@ def connect_to(conninfo: str = "", **parameters: Any) -> "psycopg.Connection[Row
         **parameters,
     }
     return psycopg.connect(conninfo, autocommit=True, prepare_threshold=None, **chosen)
+
+
+def log_in(url: str, login: Login) -> "psycopg.Connection[Row]":
+    """A connection by the first attempt of `login` that the server lets in.
+
+    What the URL gives comes before the login's own, so that a proxy stands before the host of a secret; user and
+    password are the login's. Raises `psycopg.OperationalError`, the last one when every attempt was refused.
+    """
+    where = {name: value for name, value in conninfo_to_dict(url).items() if name not in ("user", "password")}
+    refusal: psycopg.OperationalError | None = None
+    for attempt in login.attempts():
+        try:
+            return connect_to(**{**attempt, **where})
+        except psycopg.OperationalError as error:
+            # The server asked for the password and ended the session: other failures are not for another password.
+            if error.pgconn is None or not error.pgconn.used_password:
+                raise
+            refusal = error
+    raise refusal or psycopg.OperationalError("no login")
 
 
 @cache

@@ -7,6 +7,7 @@ import httpx
 
 from meridian import jsontext
 from meridian.errors import RestateUnavailable
+from meridian.restate.authorization import ApiKey, bearer
 from meridian.restate.ingress import WORKFLOW_SERVICE
 
 logger = logging.getLogger("meridian.restate")
@@ -26,11 +27,10 @@ class Admin:
     """The admin API at `url`. Safe to share between threads."""
 
     def __init__(
-        self, url: str, *, api_key: str | None = None, transport: httpx.BaseTransport | None = None
+        self, url: str, *, api_key: ApiKey | None = None, transport: httpx.BaseTransport | None = None
     ) -> None:
         self.url = url.rstrip("/")
-        headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
-        self._client = httpx.Client(headers=headers, trust_env=False, transport=transport)
+        self._client = httpx.Client(auth=bearer(api_key), trust_env=False, transport=transport)
 
     def live_runs(self, run_ids: Sequence[str], timeout: float = QUERY_TIMEOUT_SECONDS) -> set[str]:
         """Those of `run_ids` whose invocation has not ended. Raises `RestateUnavailable`."""

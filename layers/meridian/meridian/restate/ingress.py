@@ -15,6 +15,7 @@ import httpx
 
 from meridian import jsontext
 from meridian.errors import RestateUnavailable
+from meridian.restate.authorization import ApiKey, bearer
 
 logger = logging.getLogger("meridian.restate")
 
@@ -64,13 +65,13 @@ class Ingress:
         self,
         url: str,
         *,
-        api_key: str | None = None,
+        api_key: ApiKey | None = None,
         timeout: float = INGRESS_TIMEOUT_SECONDS,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         self.url = url.rstrip("/")
         self._timeout = timeout
-        self._headers = {"authorization": f"Bearer {api_key}"} if api_key else {}
+        self._auth = bearer(api_key)
         self._transport = transport
         self._lock = threading.Lock()
         self._client_in_use: httpx.Client | None = None
@@ -157,7 +158,7 @@ class Ingress:
         timeout: float | None = None,
     ) -> httpx.Response:
         arguments: dict[str, Any] = {
-            "headers": {**self._headers, **(headers or {})},
+            "headers": dict(headers or {}),
             "timeout": self._timeout if timeout is None else timeout,
         }
         if body is not None:
@@ -176,7 +177,9 @@ class Ingress:
         with self._lock:
             if self._client_in_use is None:
                 limits = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
-                self._client_in_use = httpx.Client(limits=limits, trust_env=False, transport=self._transport)
+                self._client_in_use = httpx.Client(
+                    auth=self._auth, limits=limits, trust_env=False, transport=self._transport
+                )
             return self._client_in_use
 
     def _unusable(self, response: httpx.Response) -> RestateUnavailable:
