@@ -4,5 +4,6 @@ import restate
 
 from meridian.engine.services import engine_services
 from meridian.engine.settings import EngineSettings
+from meridian.observability import observed
 
-handler = restate.app(engine_services(EngineSettings.read()))
+handler = observed(restate.app(engine_services(EngineSettings.read())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -49,6 +50,8 @@ def test_an_http_node_fails_after_three_tries(engine: Engine) -> None:
     with service((503, "")) as lab:
         failed = engine.until(engine.start(call(lab.url)), "failed")
         assert failed["error"] == {"node": "call", "reason": "the service answered 503, 3 tries", "code": 500}
+        begun, ended = (datetime.fromisoformat(failed["trace"][0][name]) for name in ("startedAt", "endedAt"))
+        assert (ended - begun).total_seconds() > 1.4
         assert len(lab.requests) == 3
 
 

@@ -22,6 +22,8 @@ from meridian.engine.serde import JSON
 
 logger = logging.getLogger("meridian.engine")
 
+RECORD = "record"  # the service that tells the record ports
+
 PLACEHOLDER: Json = {"status": "running", "trace": [], "pending": None, "waiting": None, "error": None}
 
 _STEP = restate.RunOptions[Any](serde=JSON)
@@ -103,7 +105,7 @@ class Driver:
     def _tell(self, handler: str, messages: list[Json]) -> None:
         """Sends to the record service; that it is sent once is the journal's doing."""
         for message in messages:
-            self._ctx.generic_send("record", handler, JSON.serialize(message))
+            self._ctx.generic_send(RECORD, handler, JSON.serialize(message))
 
     async def _pause(self, waiting: Json, seconds: int | None) -> Json:
         """Waits for the promise of the wait. When the time is over the run resolves it itself: whoever comes

@@ -13,6 +13,7 @@ from meridian.engine.model import HttpCall, Json
 
 MAX_ANSWER_BYTES = 1024 * 1024
 
+_FROM_US = {"user-agent": "meridian"}
 _SERVER_ERROR = 500
 _TOO_MANY_REQUESTS = 429
 
@@ -45,7 +46,7 @@ async def exchange(
     try:
         async with (
             asyncio.timeout(timeout),
-            httpx.AsyncClient(verify=_tls(), trust_env=False, timeout=timeout) as client,
+            httpx.AsyncClient(verify=_tls(), trust_env=False, timeout=timeout, headers=_FROM_US) as client,
             client.stream(method, url, headers=headers, content=content) as response,
         ):
             body = bytearray()
@@ -80,9 +81,10 @@ class HttpCaller:
     async def call(self, call: HttpCall) -> Json:
         """The answer as the execution takes it: `{"at", "status", "body"}`, or `{"at", "failed": reason}`."""
         try:
-            return {"at": clock.now(), **await self._tries(call)}
+            answer = await self._tries(call)
         except AnswerTooLarge:
-            return {"at": clock.now(), "failed": "the service's answer is larger than 1 MiB"}
+            answer = {"failed": "the service's answer is larger than 1 MiB"}
+        return {"at": clock.now(), **answer}
 
     async def _tries(self, call: HttpCall) -> Json:
         reason = ""

@@ -10,7 +10,7 @@ import restate
 from restate.exceptions import TerminalError
 
 from meridian import clock
-from meridian.engine.driver import Driver, read_snapshot
+from meridian.engine.driver import RECORD, Driver, read_snapshot
 from meridian.engine.http import HttpCaller
 from meridian.engine.model import InvalidRunInput, Json, RunInput
 from meridian.engine.serde import JSON
@@ -18,7 +18,6 @@ from meridian.engine.settings import EngineSettings
 from meridian.text import unstorable
 
 WORKFLOW = "meridianWorkflow"
-RECORD = "record"
 
 RECORD_RETRY = timedelta(hours=1)
 
@@ -28,11 +27,10 @@ _BAD_REQUEST = 400
 def engine_services(settings: EngineSettings) -> list[restate.Workflow | restate.Service]:
     """The services of one engine, to be given to `restate.app`."""
     _keep_values_out_of_logs()
-    record = _record_service(settings)
-    return [_workflow(settings, record), record]
+    return [_workflow(settings), _record(settings)]
 
 
-def _workflow(settings: EngineSettings, record: restate.Service) -> restate.Workflow:
+def _workflow(settings: EngineSettings) -> restate.Workflow:
     """`meridianWorkflow`: a run, keyed by its id. Its state is kept for `settings.retention` after its end."""
     workflow = restate.Workflow(WORKFLOW)
     http = HttpCaller()
@@ -84,7 +82,7 @@ def _workflow(settings: EngineSettings, record: restate.Service) -> restate.Work
     return workflow
 
 
-def _record_service(settings: EngineSettings) -> restate.Service:
+def _record(settings: EngineSettings) -> restate.Service:
     """`record`: tells the record ports of validation requests, each call retried for up to one hour."""
     service = restate.Service(RECORD)
     ports = settings.record_ports

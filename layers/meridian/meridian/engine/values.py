@@ -6,7 +6,8 @@ from meridian import jsontext
 from meridian.engine.model import NodeFailed
 from meridian.text import unstorable
 
-MAX_VALUE_SIZE = 1024 * 1024  # characters of text plus values, about the bytes of its JSON
+# Characters of text plus values, about the bytes of its JSON: an answer of 1 MiB and what a node puts around it.
+MAX_VALUE_SIZE = 1024 * 1024 + 1024
 
 
 def checked(value: Any, what: str) -> Any:
