@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -139,7 +140,9 @@ def varied(store: SqlRunStore) -> SqlRunStore:
     ],
     ids=lambda value: "+".join(value) if isinstance(value, dict) else "",
 )
-def test_filters_hold_together_and_compare_exactly(varied: SqlRunStore, chosen: dict, expected: list[str]) -> None:
+def test_filters_hold_together_and_compare_exactly(
+    varied: SqlRunStore, chosen: dict[str, Any], expected: list[str]
+) -> None:
     assert all_ids(varied, RunFilter(**chosen)) == expected
     assert all_ids(varied, RunFilter(**chosen), limit=1) == expected
 
@@ -202,7 +205,7 @@ def test_a_subject_is_matched_exactly(store: SqlRunStore, kind: str) -> None:
 
 
 def test_only_text_is_a_subject(store: SqlRunStore) -> None:
-    store.insert(new_run("1", "flow", subjects={"patient": 42, "ward": None, "bed": "b", "list": ["x"]}))  # type: ignore[dict-item]
+    store.insert(new_run("1", "flow", subjects={"patient": 42, "ward": None, "bed": "b", "list": ["x"]}))
     for kind, subject_id in (("patient", "42"), ("ward", "null"), ("list", '["x"]'), ("list", "x")):
         assert all_ids(store, RunFilter(subject=(kind, subject_id))) == []
     assert all_ids(store, RunFilter(subject=("bed", "b"))) == ["1:flow"]

@@ -146,6 +146,7 @@ def test_a_snapshot_keeps_its_digits_and_its_text(store: SqlRunStore) -> None:
     output = {"value": Decimal("6.10"), "note": "№ 🩸 \x00 % :name"}
     store.save_snapshot("run", {**SNAPSHOT, "trace": [{"node": "a", "output": output}]})
     kept = store.get_snapshot("run")
+    assert kept is not None
     assert kept["trace"][0]["output"] == output
     assert str(kept["trace"][0]["output"]["value"]) == "6.10"
 
