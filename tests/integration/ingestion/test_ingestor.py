@@ -1,0 +1,357 @@
+"""Ingestion on a real PostgreSQL and a real Restate: once, whatever fails in between."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+
+from local.ports import free_port
+from local.restate import RestateServer
+from meridian.clock import ago
+from meridian.database import ensure_schema, open_database
+from meridian.definitions.sql_store import DEFINITION_SCHEMA, SqlDefinitionStore
+from meridian.definitions.validation import problems
+from meridian.errors import DatabaseUnavailable, InvalidInput, RestateUnavailable
+from meridian.ingestion.event import Event, Target
+from meridian.ingestion.recent import RecentEvents
+from meridian.ingestion.service import Ingestor
+from meridian.restate.ingress import Ingress
+from meridian.runs.model import NewRun, RunFilter
+from meridian.runs.schema import RUN_SCHEMA
+from meridian.runs.store import SqlRunStore
+from tests.services.endpoint import serving
+from tests.services.scripted import scripted_endpoint
+
+ROOT = Path(__file__).resolve().parents[3]
+_numbers = count(1)
+
+
+def definition(name: str = "Workflow", event: str = "observation.created") -> dict[str, Any]:
+    return {
+        "name": name,
+        "entries": [{"id": "lab", "event": event}],
+        "start": "done",
+        "nodes": [{"id": "done", "type": "end"}],
+    }
+
+
+class Control:
+    """The control plane's parts on one database and one Restate."""
+
+    def __init__(self, database_url: str, ingress_url: str) -> None:
+        self.database = open_database(database_url)
+        ensure_schema(self.database, RUN_SCHEMA, DEFINITION_SCHEMA)
+        self.runs = SqlRunStore(self.database)
+        self.definitions = SqlDefinitionStore(self.database)
+        self.recent = RecentEvents(self.database)
+        self.ingress = Ingress(ingress_url)
+        self.ingestor = Ingestor(self.runs, self.definitions, self.recent, self.ingress, check=problems)
+
+    def event_runs(self, event: Event) -> list[str]:
+        return sorted(run.id for run in self.runs.find(RunFilter(event=event.id), None, 100))
+
+    def close(self) -> None:
+        self.database.close()
+        self.ingress.close()
+
+
+@pytest.fixture(scope="module")
+def engine(restate: RestateServer) -> Iterator[RestateServer]:
+    """Restate with runs that complete at once: a run's input has no steps, so that it only begins."""
+    with serving(scripted_endpoint([])) as url:
+        restate.register({"uri": url, "use_http_11": True})
+        yield restate
+
+
+@pytest.fixture
+def control(postgres_url: str, engine: RestateServer) -> Iterator[Control]:
+    made = Control(postgres_url, engine.ingress_url)
+    yield made
+    made.close()
+
+
+def an_event(target: Target | None = None, event_type: str = "observation.created") -> Event:
+    event_id = f"ev-{os.getpid()}-{next(_numbers)}"
+    return Event(event_id, event_type, "lab", None, {"patient": "p-42"}, {"code": "K"}, target)
+
+
+def started_in_restate(server: RestateServer, event: Event) -> int:
+    query = f"select count(*) as n from sys_invocation where target_service_key like '{event.id}:%'"
+    answer = httpx.post(
+        f"{server.admin_url}/query", json={"query": query}, headers={"accept": "application/json"}
+    )
+    return int(answer.json()["rows"][0]["n"])
+
+
+def reasons(control: Control, event: Event) -> dict[str, str]:
+    return {str(result.workflow): result.reason for result in control.ingestor.ingest(event).results}
+
+
+def test_an_event_starts_one_run_per_workflow_that_receives_it(control: Control, engine: RestateServer):
+    for slug in ("a", "b"):
+        control.definitions.publish(slug, definition(slug), activate=True)
+    control.definitions.publish("other", definition("other", event="admission"), activate=True)
+    control.definitions.publish("inactive", definition("inactive"), activate=False)
+    event = an_event()
+
+    ingestion = control.ingestor.ingest(event)
+
+    assert [(r.workflow, r.created, r.reason, r.route_match) for r in ingestion.results] == [
+        ("a", True, "started", "unfiltered"),
+        ("b", True, "started", "unfiltered"),
+    ]
+    assert control.event_runs(event) == [f"{event.id}:a", f"{event.id}:b"]
+    assert started_in_restate(engine, event) == 2
+
+
+def test_twenty_parallel_posts_of_one_event_start_one_run_per_workflow(
+    control: Control, engine: RestateServer, postgres_url: str
+):
+    for slug in ("a", "b"):
+        control.definitions.publish(slug, definition(slug), activate=True)
+    event = an_event()
+    others = [Control(postgres_url, engine.ingress_url) for _ in range(20)]
+    barrier = threading.Barrier(20)
+
+    def post(one: Control) -> Any:
+        barrier.wait()
+        return one.ingestor.ingest(event)
+
+    with ThreadPoolExecutor(20) as posts:
+        ingestions = list(posts.map(post, others))
+    for one in others:
+        one.close()
+
+    assert control.event_runs(event) == [f"{event.id}:a", f"{event.id}:b"]
+    assert started_in_restate(engine, event) == 2
+    # All answers name the same runs, and of each run exactly one says that it started it.
+    assert {tuple(sorted(r.run_id for r in i.results)) for i in ingestions} == {(f"{event.id}:a", f"{event.id}:b")}
+    for slug in ("a", "b"):
+        created = [r.created for i in ingestions for r in i.results if r.workflow == slug]
+        assert created.count(True) == 1
+
+
+def test_the_same_event_again_is_a_duplicate_also_with_other_content(control: Control):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    assert reasons(control, event) == {"a": "started"}
+    again = Event(event.id, event.type, "elsewhere", None, {}, None, None)
+    assert reasons(control, again) == {"a": "duplicate"}
+    [recent, first] = control.recent.page(None, 10)
+    assert (recent.outcome, first.outcome) == ("duplicate", "started")
+    assert recent.deliveries[0]["runId"] == f"{event.id}:a"
+    assert recent.deliveries[0]["workflow"] == "a"
+
+
+def test_published_after_the_first_reception_starts_nothing_and_is_reported_with_the_events_rows(control: Control):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    control.ingestor.ingest(event)
+    control.definitions.set_active("a", None)
+    control.definitions.publish("late", definition("Late"), activate=True)
+
+    ingestion = control.ingestor.ingest(event)
+
+    # The one target is skipped: the entries are the event's rows, as duplicates.
+    assert [(r.workflow, r.created, r.reason) for r in ingestion.results] == [("a", False, "duplicate")]
+    assert control.event_runs(event) == [f"{event.id}:a"]
+    recent = control.recent.page(None, 1)[0]
+    assert (recent.outcome, recent.deliveries[0]["workflow"]) == ("anteriority", "late")
+
+
+def test_a_skipped_workflow_is_named_beside_the_duplicates(control: Control):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    control.ingestor.ingest(event)
+    control.definitions.publish("late", definition("Late"), activate=True)
+    assert reasons(control, event) == {"a": "duplicate", "late": "anteriority"}
+
+
+def test_published_before_the_first_reception_starts_on_redelivery(control: Control):
+    control.definitions.publish("early", definition("Early"), activate=False)
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    control.ingestor.ingest(event)
+    control.definitions.set_active("early", 1)
+    assert reasons(control, event) == {"a": "duplicate", "early": "started"}
+
+
+def test_a_designated_delivery_starts_whenever_it_was_published(control: Control):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    control.ingestor.ingest(event)
+    control.definitions.publish("late", definition("Late"), activate=True)
+    designated = Event(event.id, event.type, None, None, {}, None, Target(workflow="late"))
+    [result] = control.ingestor.ingest(designated).results
+    assert (result.workflow, result.created, result.route_match) == ("late", True, "targeted")
+
+
+def test_an_old_row_makes_the_event_a_duplicate_for_everyone(control: Control):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    control.database.execute(
+        "INSERT INTO runs (id, service, workflow_name, event, created_at) VALUES (:id, 's', 'Old', '{}', :at)",
+        {"id": event.id, "at": ago(days=1)},
+    )
+    [result] = control.ingestor.ingest(event).results
+    assert (result.run_id, result.workflow_name, result.reason) == (event.id, "Old", "duplicate")
+
+
+def test_a_draft_runs_what_was_submitted_and_keeps_it(control: Control):
+    spec = definition("Draft")
+    event = an_event(Target(workflow="draft", spec=spec))
+    [result] = control.ingestor.ingest(event).results
+    assert (result.created, result.route_match) == (True, "pinned")
+    detail = control.runs.get(result.run_id)
+    assert detail is not None
+    assert (detail.run.spec_version, detail.run.workflow_name) == (None, "Draft")
+    assert detail.spec_json is not None
+
+
+def test_a_draft_that_is_no_definition_starts_nothing_and_names_the_fault(control: Control):
+    spec = definition() | {"start": "nowhere"}
+    event = an_event(Target(workflow="draft", spec=spec))
+    with pytest.raises(InvalidInput) as refused:
+        control.ingestor.ingest(event)
+    assert "/target/spec/start" in [error.pointer for error in refused.value.errors]
+    assert control.event_runs(event) == []
+    assert control.recent.page(None, 1)[0].outcome == "rejected"
+
+
+def test_an_event_that_nobody_receives_is_recorded_as_unrouted(control: Control):
+    event = an_event(event_type="nobody.cares")
+    assert control.ingestor.ingest(event).results == ()
+    recent = control.recent.page(None, 1)[0]
+    assert (recent.event_id, recent.outcome) == (event.id, "unrouted")
+
+
+def test_restate_down_leaves_no_row_and_the_same_event_completes(control: Control, postgres_url: str):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    down = Control(postgres_url, f"http://127.0.0.1:{free_port()}")
+    with pytest.raises(RestateUnavailable) as unavailable:
+        down.ingestor.ingest(event)
+    assert unavailable.value.extra == {"eventId": event.id, "runs": []}
+    assert control.event_runs(event) == []
+    assert control.recent.page(None, 1)[0].outcome == "unavailable"
+    down.close()
+    assert reasons(control, event) == {"a": "started"}
+
+
+def test_what_started_is_listed_when_some_deliveries_fail(control: Control):
+    for slug in ("a", "b"):
+        control.definitions.publish(slug, definition(slug), activate=True)
+    event = an_event()
+
+    class FailsForB:
+        url = control.ingress.url
+
+        def send_run(self, run_id: str, run_input: Any) -> bool:
+            if run_id.endswith(":b"):
+                raise RestateUnavailable("Restate is out of reach.")
+            return control.ingress.send_run(run_id, run_input)
+
+        def get_start(self, run_id: str, timeout: float | None = None) -> Any:
+            return control.ingress.get_start(run_id, timeout)
+
+    broken = Ingestor(control.runs, control.definitions, control.recent, FailsForB(), check=problems)
+    with pytest.raises(RestateUnavailable) as partly:
+        broken.ingest(event)
+    assert [run["workflow"] for run in partly.value.extra["runs"]] == ["a"]
+    assert reasons(control, event) == {"a": "duplicate", "b": "started"}
+
+
+CRASH = """
+import os, signal, sys
+from tests.integration.ingestion.test_ingestor import Control
+from meridian.ingestion.event import Event
+control = Control(sys.argv[1], sys.argv[2])
+control.runs.insert = lambda run: os.kill(os.getpid(), signal.SIGKILL)
+control.ingestor.ingest(Event(sys.argv[3], "observation.created", None, None, {}, None, None))
+"""
+
+
+def test_a_crash_between_the_start_and_the_row_is_completed_by_the_redelivery(
+    control: Control, engine: RestateServer, postgres_url: str
+):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    path = os.pathsep.join([str(ROOT), str(ROOT / "layers" / "meridian")])
+    crashed = subprocess.run(
+        [sys.executable, "-c", CRASH, postgres_url, engine.ingress_url, event.id],
+        env={**os.environ, "PYTHONPATH": path},
+        check=False,
+    )
+    assert crashed.returncode == -signal.SIGKILL
+    assert started_in_restate(engine, event) == 1
+    assert control.event_runs(event) == []
+
+    assert reasons(control, event) == {"a": "started"}
+    assert control.event_runs(event) == [f"{event.id}:a"]
+    assert started_in_restate(engine, event) == 1
+
+
+def test_a_run_that_was_accepted_before_is_indexed_as_it_was_started(control: Control):
+    control.definitions.publish("a", definition(), activate=True)
+    control.definitions.publish("a", definition("Renamed"), activate=True)
+    event = an_event()
+    first_received = ago(minutes=5)
+
+    class AcceptedBefore:
+        url = control.ingress.url
+
+        def send_run(self, run_id: str, run_input: Any) -> bool:
+            return False
+
+        def get_start(self, run_id: str, timeout: float | None = None) -> Any:
+            hash_of_first = control.definitions.version("a", 1).spec_hash  # type: ignore[union-attr]
+            workflow = {"slug": "a", "name": "Workflow", "file": "a.json", "version": 1, "hash": hash_of_first}
+            return {
+                "workflow": workflow,
+                "triggerId": None,
+                "routeMatch": "unfiltered",
+                "receivedAt": first_received,
+            }
+
+    Ingestor(control.runs, control.definitions, control.recent, AcceptedBefore(), check=problems).ingest(event)
+    detail = control.runs.get(f"{event.id}:a")
+    assert detail is not None
+    assert (detail.run.spec_version, detail.run.workflow_name) == (1, "Workflow")
+    assert detail.run.created_at == first_received
+
+
+def test_a_database_that_goes_away_before_the_row_is_completed_by_the_redelivery(
+    control: Control, postgres_url: str
+):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+
+    class LosesTheDatabase(SqlRunStore):
+        def insert(self, run: NewRun) -> bool:
+            raise DatabaseUnavailable("The database is out of reach.")
+
+    broken = Ingestor(
+        LosesTheDatabase(control.database), control.definitions, control.recent, control.ingress, check=problems
+    )
+    with pytest.raises(DatabaseUnavailable):
+        broken.ingest(event)
+    assert control.event_runs(event) == []
+    assert reasons(control, event) == {"a": "started"}
+
+
+def test_a_connection_cut_between_two_events_is_replaced_within_the_request(control: Control, postgres_url: str):
+    control.definitions.publish("a", definition(), activate=True)
+    control.ingestor.ingest(an_event())
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+    assert reasons(control, an_event()) == {"a": "started"}
