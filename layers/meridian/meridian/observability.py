@@ -7,6 +7,7 @@ by their message.
 
 import logging
 import sys
+import warnings
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
@@ -18,8 +19,20 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 NAMESPACE = "Meridian"
 
 # The name of the logger is the parent of every `meridian.…` logger, so that all of them are formatted alike.
-logger = Logger(service="meridian", component="%(name)s", utc=True, use_rfc3339=True)
+logger = Logger(service="meridian", utc=True, use_rfc3339=True)
 metrics = Metrics(namespace=NAMESPACE, service="meridian")
+
+# Most invocations have nothing to count.
+warnings.filterwarnings("ignore", message="No application metrics to publish")
+
+
+def _name_component(record: logging.LogRecord) -> bool:
+    """Which concept wrote the line."""
+    record.component = record.name
+    return True
+
+
+logger.logger_handler.addFilter(_name_component)
 
 # These clients log URLs and bodies; what matters of them is logged by the one who calls.
 for _noisy in ("httpx", "httpcore", "urllib3", "botocore", "boto3"):
