@@ -93,7 +93,7 @@ class Wiring:
             return None
         from meridian.restate.admin import Admin  # noqa: PLC0415
 
-        return Admin(url)
+        return Admin(url, api_key=self.settings.restate_api_key)
 
     @cached_property
     def settlement(self) -> "Settlement":

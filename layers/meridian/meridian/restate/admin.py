@@ -1,18 +1,20 @@
-"""Restate's admin API: its SQL view of invocations."""
+"""Restate's admin API: its SQL view of invocations, and the registration of the engine."""
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import httpx
 
 from meridian import jsontext
-from meridian.errors import RestateUnavailable
+from meridian.errors import MeridianError, RestateUnavailable
 from meridian.restate.authorization import ApiKey, bearer
 from meridian.restate.ingress import WORKFLOW_SERVICE
 
 logger = logging.getLogger("meridian.restate")
 
 QUERY_TIMEOUT_SECONDS = 10.0
+REGISTRATION_TIMEOUT_SECONDS = 60.0  # Restate calls the engine meanwhile, which may have to start
 
 # Only `id` and `target_service_key` prune Restate's scan. All statuses but `completed` are live: an invocation
 # whose retries are exhausted is paused, and goes on when somebody resumes it.
@@ -21,6 +23,10 @@ SELECT target_service_key FROM sys_invocation
 WHERE target_service_key IN ({keys})
   AND target_service_name = {service} AND target_handler_name = 'run' AND status <> 'completed'
 """
+
+
+class RegistrationRefused(MeridianError):
+    """Restate does not take the engine; the message is for the one who deploys."""
 
 
 class Admin:
@@ -48,6 +54,35 @@ class Admin:
         except (httpx.HTTPError, ValueError, KeyError, TypeError) as error:
             logger.info("no usable answer of Restate's admin API", extra={"error": type(error).__name__})
             raise RestateUnavailable("Restate's admin API is out of reach.") from None
+
+    def register(self, arn: str, assume_role_arn: str | None = None) -> str:
+        """Has new runs executed by the Lambda version `arn`; the id of the deployment, the same when repeated.
+
+        Runs that were started before stay with the version that they began on. Restate takes `assume_role_arn` to
+        call it. Raises `RegistrationRefused` with Restate's own reason, and `RestateUnavailable`.
+        """
+        body: dict[str, Any] = {"arn": arn, "force": True}  # a version never changes, so nothing is replaced
+        if assume_role_arn is not None:
+            body["assume_role_arn"] = assume_role_arn
+        try:
+            response = self._client.post(
+                f"{self.url}/deployments",
+                content=jsontext.serialize(body).encode(),
+                headers={"content-type": "application/json", "accept": "application/json"},
+                timeout=REGISTRATION_TIMEOUT_SECONDS,
+            )
+        except httpx.HTTPError as error:
+            raise RestateUnavailable(
+                f"Restate's admin API did not answer at {self.url} ({type(error).__name__})."
+            ) from None
+        try:
+            answer = jsontext.parse(response.content)
+            if response.is_success:
+                return str(answer["id"])
+            reason = str(answer["message"])
+        except (ValueError, KeyError, TypeError):
+            reason = "without a reason that could be read"
+        raise RegistrationRefused(f"Restate refused the engine with {response.status_code}: {reason}")
 
     def close(self) -> None:
         self._client.close()

@@ -1,0 +1,110 @@
+"""Migrations of a database that functions go on writing to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import pytest
+
+from meridian.database import Database, open_database
+from meridian.deployment.migration import MigrationError, migrate
+from meridian.errors import DatabaseError
+from meridian.runs.schema import RUN_SCHEMA
+
+INDEX = "runs_event_type_volume"
+INSERT = (
+    "INSERT INTO runs (id, service, workflow_name, event, created_at, event_type) "
+    "SELECT 'e{first}-' || n, 's', 'w', '{{}}', '2026-11-30', 't' FROM generate_series(1, {rows}) n"
+)
+
+
+@pytest.fixture
+def database(postgres_url: str) -> Iterator[Database]:
+    """A database that is up to date but for one index of its table of runs."""
+    database = open_database(postgres_url)
+    migrate(database, (RUN_SCHEMA,), lambda: 60.0)
+    database.execute(INSERT.format(first=0, rows=1_000))
+    database.execute(f"DROP INDEX {INDEX}")
+    yield database
+    database.close()
+
+
+@contextmanager
+def unfinished_write(url: str) -> Iterator[None]:
+    """A transaction that has written to `runs` and is not committed before the end of the block."""
+    with psycopg.connect(url) as connection:
+        connection.execute(INSERT.format(first="open", rows=1))
+        yield
+        connection.commit()
+
+
+def is_valid(database: Database, index: str = INDEX) -> bool:
+    rows = database.execute(
+        "SELECT x.indisvalid FROM pg_index x JOIN pg_class i ON i.oid = x.indexrelid WHERE i.relname = :name",
+        {"name": index},
+    )
+    return [*rows] == [(True,)]
+
+
+def test_empty_database_is_brought_up_to_date_once(postgres_url: str) -> None:
+    database = open_database(postgres_url)
+    assert migrate(database, (RUN_SCHEMA,), lambda: 60.0) == []
+    assert is_valid(database)
+    assert migrate(database, (RUN_SCHEMA,), lambda: 60.0) == []
+    database.close()
+
+
+def test_index_on_a_table_in_use_is_built_while_others_write(database: Database, postgres_url: str) -> None:
+    """A plain CREATE INDEX would wait for the open transaction, and every later writer for the index."""
+    built: list[list[str]] = []
+    other = open_database(postgres_url)
+    with unfinished_write(postgres_url):
+        migration = threading.Thread(target=lambda: built.append(migrate(other, (RUN_SCHEMA,), lambda: 60.0)))
+        migration.start()
+        migration.join(0.5)
+        assert migration.is_alive()
+        with psycopg.connect(postgres_url, autocommit=True, options="-c lock_timeout=1000") as writer:
+            writer.execute(INSERT.format(first="meanwhile", rows=10))
+    migration.join(20)
+    assert built == [[INDEX]]
+    assert is_valid(database)
+    other.close()
+
+
+def test_broken_index_of_an_interrupted_migration_is_built_anew(database: Database) -> None:
+    with pytest.raises(DatabaseError):
+        database.execute(f"CREATE UNIQUE INDEX CONCURRENTLY {INDEX} ON runs (service)")
+    assert not is_valid(database)
+    assert migrate(database, (RUN_SCHEMA,), lambda: 60.0) == [INDEX]
+    assert is_valid(database)
+    assert database.execute(f"SELECT indexdef LIKE '%UNIQUE%' FROM pg_indexes WHERE indexname = '{INDEX}'") == [
+        (False,)
+    ]
+
+
+def test_migration_that_runs_out_of_time_says_so_and_the_next_one_waits_for_its_index(
+    database: Database, postgres_url: str
+) -> None:
+    other = open_database(postgres_url)
+    with unfinished_write(postgres_url):
+        with pytest.raises(MigrationError, match=f"{INDEX} is still being built"):
+            migrate(other, (RUN_SCHEMA,), lambda: 0.5)
+        with pytest.raises(MigrationError, match=f"{INDEX} is still being built"):
+            migrate(database, (RUN_SCHEMA,), lambda: 0.5)
+    assert migrate(database, (RUN_SCHEMA,), lambda: 60.0) in ([INDEX], [])
+    assert is_valid(database)
+    other.close()
+
+
+def test_refusal_of_postgresql_is_told_without_values(database: Database, postgres_url: str) -> None:
+    database.execute("CREATE ROLE reader LOGIN")
+    database.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader")
+    reader = open_database(postgres_url.replace("meridian@", "reader@"))
+    with pytest.raises(MigrationError, match=rf"{INDEX} could not be built: .*\(InsufficientPrivilege\)"):
+        migrate(reader, (RUN_SCHEMA,), lambda: 60.0)
+    reader.close()
+    database.execute("DROP OWNED BY reader")
+    database.execute("DROP ROLE reader")
