@@ -27,7 +27,7 @@ format: ## lets ruff format and mend what it can
 	@$(WITH) dev -- ruff format .
 
 bench: ## the ratios of speed, as a table and as JSON
-	@$(WITH) dev restate -- python -m tests.benchmarks
+	@$(WITH) dev restate -- env PYTHONPATH=layers/meridian python -m tests.benchmarks
 
 clean: ## removes what the Makefile made; the data under ~/.meridian stay
 	rm -rf .venvs node_modules .aws-sam build .pytest_cache .mypy_cache .ruff_cache .hypothesis

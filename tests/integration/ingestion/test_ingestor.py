@@ -2,9 +2,11 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
@@ -87,9 +89,7 @@ def an_event(target: Target | None = None, event_type: str = "observation.create
 
 def started_in_restate(server: RestateServer, event: Event) -> int:
     query = f"select count(*) as n from sys_invocation where target_service_key like '{event.id}:%'"
-    answer = httpx.post(
-        f"{server.admin_url}/query", json={"query": query}, headers={"accept": "application/json"}
-    )
+    answer = httpx.post(f"{server.admin_url}/query", json={"query": query}, headers={"accept": "application/json"})
     return int(answer.json()["rows"][0]["n"])
 
 
@@ -256,10 +256,10 @@ def test_what_started_is_listed_when_some_deliveries_fail(control: Control):
     class FailsForB:
         url = control.ingress.url
 
-        def send_run(self, run_id: str, run_input: Any) -> bool:
+        def send_run(self, run_id: str, run_input: Any, timeout: float | None = None) -> bool:
             if run_id.endswith(":b"):
                 raise RestateUnavailable("Restate is out of reach.")
-            return control.ingress.send_run(run_id, run_input)
+            return control.ingress.send_run(run_id, run_input, timeout)
 
         def get_start(self, run_id: str, timeout: float | None = None) -> Any:
             return control.ingress.get_start(run_id, timeout)
@@ -269,6 +269,21 @@ def test_what_started_is_listed_when_some_deliveries_fail(control: Control):
         broken.ingest(event)
     assert [run["workflow"] for run in partly.value.extra["runs"]] == ["a"]
     assert reasons(control, event) == {"a": "duplicate", "b": "started"}
+
+
+def test_a_restate_that_never_answers_is_unavailable_in_time_for_the_caller(
+    control: Control, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("meridian.ingestion.service.SEND_BUDGET_SECONDS", 1.0)
+    for number in range(20):  # more deliveries than are sent at once
+        control.definitions.publish(f"a{number}", definition(), activate=True)
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
+        slow = Control(postgres_url, f"http://127.0.0.1:{silent.getsockname()[1]}")
+        began = time.monotonic()
+        with pytest.raises(RestateUnavailable):
+            slow.ingestor.ingest(an_event())
+        assert time.monotonic() - began < 3
+        slow.close()
 
 
 CRASH = """
@@ -310,7 +325,7 @@ def test_a_run_that_was_accepted_before_is_indexed_as_it_was_started(control: Co
     class AcceptedBefore:
         url = control.ingress.url
 
-        def send_run(self, run_id: str, run_input: Any) -> bool:
+        def send_run(self, run_id: str, run_input: Any, timeout: float | None = None) -> bool:
             return False
 
         def get_start(self, run_id: str, timeout: float | None = None) -> Any:

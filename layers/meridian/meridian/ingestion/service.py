@@ -1,6 +1,7 @@
 """Ingestion: an event starts one run per workflow that receives it, once."""
 
 import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from meridian.runs.store import RunStore
 logger = logging.getLogger("meridian.ingestion")
 
 SENDERS = 8  # deliveries of one event that are sent at once
+SEND_BUDGET_SECONDS = 15.0  # of an event for all its deliveries, well within the function's own time
 START_TIMEOUT_SECONDS = 2.0
 
 Reason = Literal["started", "duplicate", "anteriority"]
@@ -38,7 +40,7 @@ class RunStarter(Protocol):
 
     url: str
 
-    def send_run(self, run_id: str, run_input: Mapping[str, Any]) -> bool: ...
+    def send_run(self, run_id: str, run_input: Mapping[str, Any], timeout: float | None = None) -> bool: ...
 
     def get_start(self, run_id: str, timeout: float | None = None) -> Any | None: ...
 
@@ -163,10 +165,11 @@ class Ingestor:
         """Starts the deliveries at once; those that fail do not keep the others from starting."""
         if not deliveries:
             return []
+        deadline = time.monotonic() + SEND_BUDGET_SECONDS
 
         def attempt(delivery: Delivery) -> DeliveryResult | Unavailable:
             try:
-                return self._start(event, delivery, received_at)
+                return self._start(event, delivery, received_at, deadline - time.monotonic())
             except Unavailable as failure:
                 return failure
 
@@ -183,15 +186,17 @@ class Ingestor:
             )
         return started
 
-    def _start(self, event: Event, delivery: Delivery, received_at: str) -> DeliveryResult:
-        """Starts one run, then writes it to the index.
+    def _start(self, event: Event, delivery: Delivery, received_at: str, seconds: float) -> DeliveryResult:
+        """Starts one run within `seconds`, then writes it to the index.
 
         post A   send (Accepted) ─ insert (written: started)
         post B      send (PreviouslyAccepted) ─ insert (is there: duplicate)
         a crash  send (Accepted) ─ ✗       redelivery: send (PreviouslyAccepted) ─ insert (written: started)
         """
         run = _new_run(event, delivery, received_at, self._restate.url)
-        if not self._restate.send_run(run.id, _run_input(event, delivery, run)):
+        if seconds <= 0:
+            raise RestateUnavailable("Restate did not answer in time.")
+        if not self._restate.send_run(run.id, _run_input(event, delivery, run), timeout=seconds):
             run = self._as_it_was_started(run)
         created = self._runs.insert(run)
         return DeliveryResult(

@@ -76,9 +76,9 @@ class Ingress:
         self._lock = threading.Lock()
         self._client_in_use: httpx.Client | None = None
 
-    def send_run(self, run_id: str, run_input: Mapping[str, Any]) -> bool:
+    def send_run(self, run_id: str, run_input: Mapping[str, Any], timeout: float | None = None) -> bool:
         """Starts a run; false when Restate has accepted its key before. Restate runs a key once."""
-        answer = self._accepted(f"/{WORKFLOW_SERVICE}/{_segment(run_id)}/run/send", run_input)
+        answer = self._accepted(f"/{WORKFLOW_SERVICE}/{_segment(run_id)}/run/send", run_input, timeout=timeout)
         return answer.get("status") == "Accepted"
 
     def get_run(self, run_id: str, timeout: float | None = None) -> Any:
