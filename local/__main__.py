@@ -14,6 +14,7 @@ from local.demo import Demo, DemoFailed
 from local.processes import kill_all
 from local.settings import ROOT, InvalidSetting, read_settings
 from local.stack import Addresses, Stack, StartFailed
+from local.template import UnsupportedTemplate
 from local.terminal import BOLD, DIM, Terminal
 
 CHECK_SECONDS = 1.0
@@ -30,7 +31,7 @@ def main() -> int:
     raise_on_signals()
     try:
         settings = read_settings(os.environ, arguments.template, arguments.python)
-        terminal.say(terminal.style("Meridian on this machine", BOLD))
+        terminal.say(f"{terminal.style('Meridian on this machine', BOLD)}\n")
         with Stack(settings, terminal) as stack:
             if settings.demo:
                 Demo(stack.addresses.api, terminal).show()
@@ -41,7 +42,7 @@ def main() -> int:
     except Stopped:
         terminal.say("Stopped.")
         return 0
-    except (InvalidSetting, StartFailed, DemoFailed, RuntimeError) as problem:
+    except (InvalidSetting, UnsupportedTemplate, StartFailed, DemoFailed, RuntimeError) as problem:
         terminal.error(str(problem))
         return 1
     finally:

@@ -61,13 +61,11 @@ class Demo:
         posted = self._client.post("/api/events", content=file.read_bytes(), headers=JSON)
         answer = self._expect(posted, "send an event")
         say, style = self._terminal.say, self._terminal.style
-        say()
-        say(f"  {style(event['type'], BOLD)} from {event['source']}, event {event['eventId']}")
+        say(f"\n  {style('Sample event', DIM)}  {event['type']} from {event['source']}, id {event['eventId']}")
         for run in answer["runs"]:
-            if run["reason"] == "duplicate":
-                say(f"  was sent before: nothing starts twice. Its run of {run['workflowName']}:")
-            else:
-                say(f"  starts a run of {run['workflowName']}:")
+            known = run["reason"] == "duplicate"
+            said = "was sent before, and starts nothing twice; its run of" if known else "starts"
+            say(f"  {said} {style(run['workflowName'], BOLD)}")
             self._show_run(run["runId"])
 
     def _show_run(self, run_id: str) -> None:

@@ -175,9 +175,7 @@ def _listening(port: int) -> Server:
     try:
         return Server(port)
     except OSError as error:
-        raise InvalidSetting(
-            f"Port {port} cannot be listened on ({error.strerror}): set PORT to another one."
-        ) from None
+        raise InvalidSetting(f"Port {port} cannot be used ({error.strerror}): set PORT to another one.") from None
 
 
 def _schedules(application: Application, settings: Settings) -> list[Schedule]:

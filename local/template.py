@@ -14,6 +14,8 @@ from typing import Any
 
 os.environ.setdefault("SAM_CLI_TELEMETRY", "0")  # read when samcli is imported
 
+from click import ClickException
+from samcli.commands.validate.lib.exceptions import InvalidSamDocumentException
 from samcli.lib.providers.sam_function_provider import SamFunctionProvider
 from samcli.lib.providers.sam_stack_provider import SamLocalStackProvider
 
@@ -24,12 +26,15 @@ UNIT_SECONDS = {"minute": 60, "hour": 3_600, "day": 86_400}
 
 
 class UnsupportedTemplate(Exception):
-    """The template says something that the local stack cannot do; the message names it."""
+    """The template is none, or says something that the local stack cannot do; the message names it."""
 
 
 def read_template(file: Path) -> Application:
     """The functions of a template with their routes and schedules. Raises `UnsupportedTemplate`."""
-    stacks, _ = SamLocalStackProvider.get_stacks(str(file))
+    try:
+        stacks, _ = SamLocalStackProvider.get_stacks(str(file))
+    except (ClickException, InvalidSamDocumentException) as error:
+        raise UnsupportedTemplate(f"SAM cannot read {file}: {error}") from None
     resources: Mapping[str, Any] = stacks[0].resources
     functions: dict[str, Function] = {}
     routes: list[Route] = []

@@ -39,7 +39,7 @@ class Terminal:
             self._replace(f"  {self.style('✗', RED)} {name}")
             raise
         self._replace(
-            f"  {self.style('✓', GREEN)} {name:<42}{self.style(f'{time.monotonic() - begun:5.1f} s', DIM)}"
+            f"  {self.style('✓', GREEN)} {name:<15}{self.style(f'{time.monotonic() - begun:5.1f} s', DIM)}"
         )
 
     def _replace(self, text: str) -> None:

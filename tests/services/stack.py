@@ -80,6 +80,7 @@ def wait_for_stack(process: subprocess.Popen[str], data_dir: Path) -> RunningSta
 @contextmanager
 def running_stack(data_dir: Path, *arguments: str, **environment: str) -> Iterator[RunningStack]:
     """A stack over the data directory, for tests that restart or kill one; ended as Ctrl-C would."""
+    (data_dir / "stack.json").unlink(missing_ok=True)  # of a stack that was killed
     process = start_stack(data_dir, *arguments, **environment)
     try:
         yield wait_for_stack(process, data_dir)
