@@ -86,10 +86,11 @@ def scripted_endpoint(closures: list[dict[str, Any]], retention: timedelta = tim
         if decision["outcome"] not in pending["outcomes"]:
             return {"accepted": False, "reason": "unknown_outcome"}
         promise = ctx.promise(f"validation:{pending['id']}", type_hint=dict)
-        if await promise.peek() is not None:
-            return {"accepted": False, "reason": "already_decided"}
         taken = {name: decision.get(name) for name in ("outcome", "by", "comment", "data")}
-        await promise.resolve({**taken, "decidedAt": DECIDED_AT})
+        signal = ctx.request().id
+        promise.resolve({**taken, "decidedAt": DECIDED_AT, "signal": signal})
+        if (await promise.value())["signal"] != signal:
+            return {"accepted": False, "reason": "already_decided"}
         return {"accepted": True, "reason": None}
 
     @workflow.handler()

@@ -150,8 +150,11 @@ class Stage:
             run_id
         )
 
+    def kill_invocation(self, invocation_id: str) -> None:
+        self._admin("PATCH", f"/invocations/{invocation_id}/kill")
+
     def kill(self, run_id: str) -> None:
-        self._admin("PATCH", f"/invocations/{self.invocation(run_id)['id']}/kill")
+        self.kill_invocation(self.invocation(run_id)["id"])
         self.until_ended(run_id)
 
     def cancel(self, run_id: str) -> None:

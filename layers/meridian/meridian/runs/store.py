@@ -19,6 +19,7 @@ from meridian.runs.model import (
     from_row,
 )
 from meridian.runs.schema import RUN_SCHEMA
+from meridian.text import storable
 
 
 class RunStore(Protocol):
@@ -114,6 +115,8 @@ class SqlRunStore:
         )
 
     def get(self, run_id: str) -> RunDetail | None:
+        if not storable(run_id):  # as a path may hold it: no run was ever stored under it
+            return None
         rows = self.database.execute(queries.GET_RUN, {"id": run_id})
         if not rows:
             return None

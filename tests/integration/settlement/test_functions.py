@@ -1,0 +1,121 @@
+"""The two functions through their handlers, with the documents that AWS makes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.services.functions import ROOT, Context, load_function
+from tests.services.stage import ASK, END, VISIT, WAIT, Stage, staged
+
+TICK = json.loads((ROOT / "events" / "settlement-tick.json").read_text())
+MESSAGES = json.loads((ROOT / "events" / "follow-up-messages.json").read_text())
+
+
+@pytest.fixture(params=["postgresql", "sqlite"])
+def stage(request: pytest.FixtureRequest, restate: Any, tmp_path: Path) -> Iterator[Stage]:
+    """The same on either backend of the run index."""
+    is_sqlite = request.param == "sqlite"
+    url = f"sqlite:{tmp_path}/index.sqlite" if is_sqlite else request.getfixturevalue("postgres_url")
+    with staged(restate, url) as made:
+        yield made
+
+
+def loaded(name: str, stage: Stage, monkeypatch: pytest.MonkeyPatch, **more: str) -> Any:
+    settings = {"RUN_DB_URL": stage.database_url, "RESTATE_URL": stage.ingress.url, "RECORD_PORTS": "patient"}
+    return load_function(name, monkeypatch, **settings, **more)
+
+
+def settled_metrics(output: str) -> list[tuple[str, str]]:
+    """The ending and the source of each `meridian.runs.settled` that was written."""
+    documents = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    return [(one["ending"], one["source"]) for one in documents if "meridian.runs.settled" in one]
+
+
+@pytest.mark.parametrize("admin", [False, True], ids=["ingress", "introspection"])
+def test_a_tick_settles_what_ended(stage: Stage, monkeypatch, capsys, admin: bool):
+    ended, waiting = stage.start(VISIT, END), stage.start(WAIT, END)
+    stage.until_ended(ended)
+    stage.until(waiting, "waiting")
+    more = {"RESTATE_ADMIN_URL": stage.server.admin_url} if admin else {}
+    function = loaded("settlement", stage, monkeypatch, **more)
+
+    answer = function.handler(TICK, Context(remaining_millis=60_000))
+
+    assert answer == {"ran": True, "finished": True, "rows": {"frozen": 1, "live": 1}}
+    assert stage.row(ended).final_status == "completed"
+    assert settled_metrics(capsys.readouterr().out) == [("completed", "sweep")]
+    again = function.handler(TICK, Context(remaining_millis=60_000))
+    assert again == {"ran": True, "finished": True, "rows": {"live": 1}}
+
+
+def test_a_tick_without_time_settles_nothing(stage: Stage, monkeypatch):
+    run_id = stage.start(VISIT, END)
+    stage.until_ended(run_id)
+    function = loaded("settlement", stage, monkeypatch)
+
+    assert function.handler(TICK, Context(remaining_millis=5_000))["finished"] is False
+    assert stage.row(run_id).final_status is None
+
+
+def test_an_interval_of_0_switches_the_pass_off(stage: Stage, monkeypatch):
+    run_id = stage.start(VISIT, END)
+    stage.until_ended(run_id)
+    function = loaded("settlement", stage, monkeypatch, RUN_SETTLE_INTERVAL_MS="0")
+
+    assert function.handler(TICK, Context()) == {"ran": False}
+    assert stage.row(run_id).final_status is None
+
+
+def messages(*bodies: str) -> dict[str, Any]:
+    record = MESSAGES["Records"][0]
+    return {"Records": [{**record, "messageId": f"m{n}", "body": body} for n, body in enumerate(bodies)]}
+
+
+def test_follow_ups_settle_their_runs_and_only_failed_messages_come_again(stage: Stage, monkeypatch, capsys):
+    ended, live, killed = stage.start(VISIT, END), stage.start(WAIT, END), stage.start(ASK, END)
+    stage.until_ended(ended)
+    stage.until(live, "waiting")
+    stage.until(killed, "suspended")
+    stage.kill(killed)
+    function = loaded("follow_up", stage, monkeypatch)
+
+    answer = function.handler(
+        messages(json.dumps({"runIds": [ended, live]}), "no message", json.dumps({"runIds": [killed, "no:run"]})),
+        Context(),
+    )
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+    assert [stage.row(run_id).final_status for run_id in (ended, live, killed)] == ["completed", None, "failed"]
+    metrics = settled_metrics(capsys.readouterr().out)
+    assert sorted(metrics) == [("completed", "read"), ("killed", "read")]
+
+
+def test_a_follow_up_leaves_a_run_that_was_killed_while_running_to_the_pass(stage: Stage, monkeypatch):
+    run_id = stage.start(VISIT, {"do": "sleep", "seconds": 600})
+    stage.until(run_id, "running")
+    stage.kill(run_id)
+    function = loaded("follow_up", stage, monkeypatch)
+
+    assert function.handler(messages(json.dumps({"runIds": [run_id]})), Context()) == {"batchItemFailures": []}
+    assert stage.row(run_id).final_status is None
+    stage.sweep()
+    assert stage.counted.take() == {("killed", "sweep"): 1}
+
+
+def test_a_follow_up_comes_again_while_restate_is_out_of_reach(stage: Stage, monkeypatch):
+    run_id = stage.index()
+    settings = {"RUN_DB_URL": stage.database_url, "RESTATE_URL": "http://127.0.0.1:9"}
+    function = load_function("follow_up", monkeypatch, **settings)
+
+    answer = function.handler(messages(json.dumps({"runIds": [run_id]})), Context())
+
+    assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+
+
+def test_the_sample_event_of_each_function(stage: Stage, monkeypatch):
+    assert loaded("follow_up", stage, monkeypatch).handler(MESSAGES, Context()) == {"batchItemFailures": []}

@@ -1,0 +1,105 @@
+"""Where a signal stands in a snapshot, and what a decision feed is answered after the end, as tables."""
+
+from decimal import Decimal
+
+import pytest
+
+from meridian.runs.snapshot import EMPTY
+from meridian.signals.model import (
+    NEVER_ASKED,
+    NOT_APPLIED,
+    Decision,
+    Resumption,
+    after_the_end,
+    answer_to,
+    as_duplicate,
+    standing,
+)
+
+APPROVED = {"outcome": "approved", "by": "dr-a", "comment": None, "data": None, "decidedAt": "t"}
+REJECTED = {**APPROVED, "outcome": "rejected"}
+MINE = Decision("ask", "approved", "dr-a")
+
+
+def visit(node: str, output: object, ended: bool = True) -> dict[str, object]:
+    return {
+        "node": node,
+        "status": "completed" if ended else "running",
+        "endedAt": "t" if ended else None,
+        "output": output,
+    }
+
+
+def snapshot(*trace: dict[str, object], **parts: object) -> dict[str, object]:
+    return {**EMPTY, "trace": [*trace], **parts}
+
+
+@pytest.mark.parametrize(
+    ("signal", "last", "expected"),
+    [
+        (MINE, EMPTY, "unasked"),
+        (MINE, snapshot(pending={"id": "ask"}), "open"),
+        (MINE, snapshot(pending={"id": "ask.2"}), "unasked"),
+        (MINE, snapshot(pending={"id": "other"}), "unasked"),
+        (MINE, snapshot(visit("ask", APPROVED)), "applied"),
+        (MINE, snapshot(visit("ask", REJECTED)), "answered"),
+        (MINE, snapshot(visit("ask", {**APPROVED, "by": "dr-b"})), "answered"),
+        (MINE, snapshot(visit("ask", None, ended=False)), "unasked"),
+        # a later visit of the node is a request of its own
+        (MINE, snapshot(visit("ask", REJECTED), visit("ask", APPROVED)), "answered"),
+        (
+            Decision("ask.2", "approved", "dr-a"),
+            snapshot(visit("ask", REJECTED), visit("ask", APPROVED)),
+            "applied",
+        ),
+        (Decision("ask.2", "approved", "dr-a"), snapshot(visit("ask", REJECTED), pending={"id": "ask.2"}), "open"),
+        (Decision("ask.2", "approved"), snapshot(visit("ask", REJECTED)), "unasked"),
+        (Decision("ask.0", "approved"), snapshot(visit("ask", APPROVED)), "unasked"),
+        (Decision("ask.x", "approved", "dr-a"), snapshot(visit("ask", APPROVED)), "unasked"),
+        (
+            Decision("ask", "approved", "dr-a", data={"dose": Decimal("6.10")}),
+            snapshot(visit("ask", {**APPROVED, "data": {"dose": Decimal("6.10")}})),
+            "applied",
+        ),
+        (Resumption("pause"), snapshot(waiting={"id": "pause"}), "open"),
+        (Resumption("pause"), snapshot(pending={"id": "pause"}), "unasked"),
+        (Resumption("pause"), snapshot(visit("pause", {"resumed": True, "data": None})), "applied"),
+        (Resumption("pause", 1), snapshot(visit("pause", {"resumed": True, "data": None})), "answered"),
+        (Resumption("pause"), snapshot(visit("pause", {"resumed": False, "data": None})), "answered"),
+    ],
+)
+def test_standing(signal, last, expected):
+    assert standing(signal, last) == expected
+
+
+def test_answer_to_a_visit_that_failed_is_empty():
+    assert answer_to("ask", snapshot(visit("ask", None))) == {}
+
+
+@pytest.mark.parametrize(
+    ("archived", "expected"),
+    [
+        (None, ("rejected", NOT_APPLIED)),
+        (EMPTY, ("rejected", NOT_APPLIED)),
+        (snapshot(pending={"id": "ask"}, status="suspended"), ("rejected", NOT_APPLIED)),
+        (snapshot(visit("ask", APPROVED), status="completed"), ("duplicate", None)),
+        (snapshot(visit("ask", {**APPROVED, "by": "dr-b"}), status="completed"), ("duplicate", None)),
+        (snapshot(visit("ask", REJECTED), status="completed"), ("rejected", Decision.answered)),
+        (snapshot(visit("first", {}), status="completed"), ("rejected", NEVER_ASKED)),
+        (snapshot(status="completed"), ("rejected", NEVER_ASKED)),
+        (snapshot(visit("ask", APPROVED), pending={"id": "ask.2"}, status="suspended"), ("duplicate", None)),
+    ],
+)
+def test_a_feed_after_the_end(archived, expected):
+    assert after_the_end(MINE, archived) == expected
+
+
+def test_the_outcome_makes_a_duplicate():
+    assert as_duplicate(MINE, {**APPROVED, "by": "dr-b"}) == ("duplicate", None)
+    assert as_duplicate(MINE, REJECTED) == ("rejected", Decision.answered)
+
+
+def test_the_literal_details():
+    assert Decision.run_ended == "run terminé : aucune validation en attente"
+    assert Resumption.run_ended == "run terminé : aucune attente en cours"
+    assert NOT_APPLIED == "décision sur un run terminé : validation non appliquée"
