@@ -1,7 +1,7 @@
 """The forms of an event: native, CloudEvents structured and binary, and from the bus."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -181,7 +181,7 @@ class TestCloudEvents:
 
 
 class TestEventBus:
-    ENVELOPE: dict[str, Any] = {
+    ENVELOPE: ClassVar[dict[str, Any]] = {
         "version": "0",
         "id": "6a7e8feb-b491-4cf7-a9f1-bf3703467718",
         "detail-type": "observation.created",

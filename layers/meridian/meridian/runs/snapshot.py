@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from meridian.runs.model import FinalRunStatus, RunStatus
+from meridian.runs.model import FinalRunStatus
 
 Snapshot = Mapping[str, Any]
 
 EMPTY: dict[str, Any] = {"status": "running", "trace": [], "pending": None, "waiting": None, "error": None}
-STATUSES: tuple[RunStatus, ...] = ("running", "suspended", "waiting", "completed", "failed")
 
 
 def final_status_of(snapshot: Snapshot | None) -> FinalRunStatus | None:
