@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from local.processes import spawn
 ACCOUNT, REGION = "123456789012", "eu-west-1"
 MOST_ENVIRONMENTS = 8
 """Of one function at once. AWS allows a thousand; here more calls wait for one to be free."""
+PATIENCE_SECONDS = 0.1
 
 PASSED_ON = ("PATH", "TMPDIR", "SSL_CERT_FILE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY")
 
@@ -65,7 +67,7 @@ class _Pool:
         reserved = function.reserved_concurrency
         self._is_reserved = reserved is not None
         self._free = threading.Semaphore(MOST_ENVIRONMENTS if reserved is None else reserved)
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._idle: list[ExecutionEnvironment] = []
         self._all: set[ExecutionEnvironment] = set()
         self._is_closed = False
@@ -84,30 +86,45 @@ class _Pool:
             self._free.release()
 
     def close(self) -> None:
-        with self._lock:
+        with self._changed:
             self._is_closed = True
             environments, self._all, self._idle = self._all, set(), []
+            self._changed.notify_all()
         for environment in environments:
             environment.close()
 
     def _take(self) -> ExecutionEnvironment:
-        """An idle environment that still lives, else a new one."""
-        with self._lock:
-            while self._idle:
-                environment = self._idle.pop()
-                if environment.is_alive:
+        """An idle environment that still lives, else a new one.
+
+        A new one costs a small machine half a second of work, so a call waits a moment for one in use.
+        """
+        patience_ends = time.monotonic() + PATIENCE_SECONDS
+        with self._changed:
+            while not self._is_closed:
+                environment = self._idle_one()
+                if environment is not None:
                     return environment
-                self._discard(environment)
-            if self._is_closed:
-                raise Throttled(self._function.name)
-            environment = self._start()
-            self._all.add(environment)
-            return environment
+                left = patience_ends - time.monotonic()
+                if not self._all or left <= 0:
+                    environment = self._start()
+                    self._all.add(environment)
+                    return environment
+                self._changed.wait(left)
+        raise Throttled(self._function.name)
+
+    def _idle_one(self) -> ExecutionEnvironment | None:
+        while self._idle:
+            environment = self._idle.pop()
+            if environment.is_alive:
+                return environment
+            self._discard(environment)
+        return None
 
     def _give_back(self, environment: ExecutionEnvironment) -> None:
-        with self._lock:
+        with self._changed:
             if environment.is_alive and not self._is_closed:
                 self._idle.append(environment)
+                self._changed.notify()
             else:
                 self._discard(environment)
 
