@@ -2,7 +2,6 @@
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format bench clean
 
-PYTHON_SOURCES = layers/meridian functions local scripts tests
 WITH = sh scripts/bootstrap
 PYTEST = python -m pytest -n 2 --dist loadscope
 
@@ -20,7 +19,7 @@ lint: ## style, types and the architecture's import rules
 	@$(WITH) dev -- ruff check .
 	@$(WITH) dev -- ruff format --check .
 	@$(WITH) dev -- mypy
-	@$(WITH) dev -- lint-imports
+	@$(WITH) dev -- env PYTHONPATH=layers/meridian lint-imports
 
 format: ## lets ruff format and mend what it can
 	@$(WITH) dev -- ruff check --fix .
