@@ -102,6 +102,7 @@ def _recorded_when_refused(read: Any) -> Event:
 
 def _recent_event(event: RecentEvent) -> dict[str, Any]:
     return {
+        "id": event.id,
         "receivedAt": event.received_at,
         "eventId": event.event_id,
         "type": event.event_type,

@@ -1,0 +1,50 @@
+/** Something that is read from the API, shown, and read again. */
+
+import { checkHealth } from "./health.js";
+import { usePolling } from "./polling.js";
+import { useRef, useState } from "./view.js";
+
+/**
+ * @template T
+ * @typedef {object} Resource
+ * @property {T | null} data the last that was read, also after a later failure
+ * @property {import("./api.js").ApiError | null} error of the last try
+ * @property {string | null} readAt
+ * @property {() => Promise<void>} refresh
+ */
+
+/**
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} load
+ * @param {unknown[]} key forgets what was read when it changes
+ * @param {{interval?: number, active?: (data: T | null) => boolean}} [options]
+ * @returns {Resource<T>}
+ */
+export function useResource(load, key, { interval = 60_000, active = () => true } = {}) {
+  const [, render] = useState(/** @type {unknown} */ (null));
+  const held = useRef(/** @type {{key: string, data: T | null, error: any, readAt: string | null}} */ (empty("")));
+  const name = JSON.stringify(key);
+  if (held.current.key !== name) held.current = empty(name);
+  const current = held.current;
+
+  const run = async (/** @type {AbortSignal} */ signal) => {
+    try {
+      current.data = await load(signal);
+      current.error = null;
+      current.readAt = new Date().toISOString();
+    } catch (error) {
+      if (signal.aborted) return;
+      current.error = error;
+      checkHealth();
+      throw error;
+    } finally {
+      if (held.current === current) render({});
+    }
+  };
+  usePolling(run, interval, [name], { active: current.data === null || active(current.data) });
+  const { data, error, readAt } = current;
+  return { data, error, readAt, refresh: () => run(new AbortController().signal).catch(() => {}) };
+}
+
+/** @param {string} key */
+const empty = (key) => ({ key, data: null, error: null, readAt: null });

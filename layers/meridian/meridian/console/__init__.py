@@ -1,0 +1,1 @@
+"""The console's files and the headers they are served with. The page itself is in `functions/console/static`."""
