@@ -6,6 +6,7 @@ import os
 import platform
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
@@ -100,7 +101,7 @@ class RestateServer:
         except httpx.TransportError:
             return False
 
-    def register(self, deployment: dict[str, str]) -> None:
+    def register(self, deployment: Mapping[str, object]) -> None:
         """Registers an endpoint, `{"uri": …}` or `{"arn": …}`, in place of an earlier one of the same address."""
         answer = httpx.post(f"{self.admin_url}/deployments", json={**deployment, "force": True}, timeout=60)
         if answer.is_error:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import httpx
@@ -20,6 +20,7 @@ from tests.services.stack import RunningStack, running_stack
 
 ROOT = Path(__file__).resolve().parents[2]
 _numbers = count(1)
+Found = TypeVar("Found")
 
 POTASSIUM = {"code": "K", "value": 6.1, "unit": "mmol/L"}
 
@@ -29,10 +30,14 @@ def event_id(tag: str = "e2e") -> str:
 
 
 def finished(api: httpx.Client, run_id: str) -> dict[str, Any]:
-    return until(lambda: run if (run := api.get(f"/api/runs/{run_id}").json())["finalStatus"] else None)
+    def ended() -> dict[str, Any] | None:
+        run: dict[str, Any] = api.get(f"/api/runs/{run_id}").json()
+        return run if run["finalStatus"] else None
+
+    return until(ended)
 
 
-def until(found: Callable[[], Any], seconds: float = 20.0) -> Any:
+def until(found: Callable[[], Found | None], seconds: float = 20.0) -> Found:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if (value := found()) is not None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meridian import jsontext
-from meridian.api.requests import validated
 from meridian.errors import InvalidInput, PayloadTooLarge
+from meridian.inputs import validated
 from meridian.memory.model import Address, Chosen
 from meridian.memory.requests import AddressFields, ForgetBody, ListQuery, SubjectQuery, WriteBody
 
