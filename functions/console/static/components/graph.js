@@ -2,7 +2,7 @@
 
 import { edgesOf, edgesTaken, ENTRY } from "../lib/graph-model.js";
 import { t } from "../lib/i18n.js";
-import { classes, html, useMemo } from "../lib/view.js";
+import { classes, html, useEffect, useMemo, useRef } from "../lib/view.js";
 import { Graph as Layout, layout } from "../vendor/dagre.js";
 import { Icon } from "./icon.js";
 import { StatusMark } from "./status.js";
@@ -39,9 +39,16 @@ export const NODE_ICONS = {
 export function Graph({ spec, label, snapshot = null, nodeStatus, triggerId = null, selected, onSelect }) {
   const drawing = useMemo(() => arrange(spec), [spec]);
   const taken = snapshot === null ? new Set() : edgesTaken(spec, snapshot, triggerId);
+  const pane = useRef(/** @type {HTMLElement | null} */ (null));
+  const current = snapshot?.pending?.node ?? snapshot?.waiting?.node ?? null;
+  useEffect(() => {
+    // A graph that is wider than its pane is shown at the node that waits, else around its middle.
+    const middle = drawing.nodes.find(({ node }) => node.id === current)?.x ?? drawing.width / 2;
+    if (pane.current) pane.current.scrollLeft = middle - pane.current.clientWidth / 2;
+  }, [drawing, current]);
   const size = { width: `${drawing.width}px`, height: `${drawing.height}px` };
   const edges = [...drawing.edges].sort((one, other) => Number(taken.has(one.name)) - Number(taken.has(other.name)));
-  return html`<div class=${classes("graph", snapshot !== null && "graph-of-run")} role="group" aria-label=${label} tabindex="0">
+  return html`<div class=${classes("graph", snapshot !== null && "graph-of-run")} role="group" aria-label=${label} tabindex="0" ref=${pane}>
     <div class="graph-canvas" style=${size}>
       <svg width=${drawing.width} height=${drawing.height} aria-hidden="true" focusable="false">
         <defs>

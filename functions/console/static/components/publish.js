@@ -2,13 +2,12 @@
 
 import { api, request } from "../lib/api.js";
 import { t } from "../lib/i18n.js";
-import { problemPlaces } from "../lib/json-places.js";
 import { to } from "../lib/router.js";
 import { html, useState } from "../lib/view.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icon.js";
-import { Failure, failureTitle, Notice } from "./notice.js";
-import { AnnotatedSource } from "./source.js";
+import { Notice } from "./notice.js";
+import { AnnotatedSource, Refusal } from "./source.js";
 
 const SLUG = "[a-z0-9]+(-[a-z0-9]+)*";
 
@@ -72,10 +71,8 @@ export function Publish({ slug, onPublished, onClose }) {
     ${published !== null && html`<${Notice} tone="good" title=${t("publish.done", { version: published.version })} live>
       <p><a href=${to(["workflows", published.slug], { version: published.version })} onClick=${onClose}>${t("publish.see")}</a></p>
     <//>`}
-    ${error !== null && (error.faults?.length > 0
-      ? html`<${Notice} tone="bad" title=${t("publish.problems", { count: error.faults.length })} live><p>${failureTitle(error)}</p><//>`
-      : html`<${Failure} error=${error} title=${t("publish.failed")} />`)}
-    ${text !== null && published === null && html`<${AnnotatedSource} text=${text} problems=${problemPlaces(text, error?.faults ?? [])} />`}
+    ${error !== null && html`<${Refusal} error=${error} text=${text ?? ""} title=${t("publish.failed")} />`}
+    ${text !== null && published === null && !error?.faults?.length && html`<${AnnotatedSource} text=${text} />`}
   <//>`;
 }
 

@@ -3,7 +3,7 @@
 import { read } from "../lib/api.js";
 import { t } from "../lib/i18n.js";
 import { useResource } from "../lib/resource.js";
-import { html, useEffect, useState } from "../lib/view.js";
+import { classes, html, useEffect, useState } from "../lib/view.js";
 import { Icon } from "./icon.js";
 
 export const FILTERS = ["status", "workflow", "trigger", "eventType", "event", "subject", "from", "to"];
@@ -16,6 +16,7 @@ const STATUSES = ["", "live", "completed", "failed"];
  */
 export function RunFilters({ query, onFilter }) {
   const workflow = query.get("workflow");
+  const [unfolded, setUnfolded] = useState(false); // matters on narrow screens alone
   const workflows = useResource((signal) => read("/api/workflows", { signal }), ["workflows"]);
   const entries = useEntries(workflow);
   const chosen = FILTERS.filter((name) => query.get(name));
@@ -25,7 +26,7 @@ export function RunFilters({ query, onFilter }) {
   const options = known.map(({ slug, name }) => ({ value: slug, label: name }));
   if (workflow && !known.some(({ slug }) => slug === workflow)) options.push({ value: workflow, label: workflow });
 
-  return html`<form class="filters" role="search" aria-label=${t("filter.title")} onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+  return html`<form class=${classes("filters", "run-filters", unfolded && "filters-unfolded")} role="search" aria-label=${t("filter.title")} onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
     <fieldset class="segments">
       <legend class="visually-hidden">${t("filter.status")}</legend>
       ${STATUSES.map((status) => html`<label key=${status}>
@@ -34,6 +35,9 @@ export function RunFilters({ query, onFilter }) {
         <span>${t(`filter.status.${status || "all"}`)}</span>
       </label>`)}
     </fieldset>
+    <button type="button" class="button filter-fold" aria-expanded=${unfolded} onClick=${() => setUnfolded(!unfolded)}>
+      <${Icon} name="filter" />${t("filter.more")}
+    </button>
     <${Choice} name="workflow" value=${workflow} options=${options} onFilter=${(/** @type {any} */ filter) => onFilter({ ...filter, trigger: null })} />
     ${(entries.length > 1 || query.get("trigger")) && html`<${Choice} name="trigger" value=${query.get("trigger")}
       options=${withChosen(entries, query.get("trigger")).map((id) => ({ value: id, label: id }))} onFilter=${onFilter} />`}

@@ -3,13 +3,12 @@
 import { request } from "../lib/api.js";
 import { t } from "../lib/i18n.js";
 import { pretty } from "../lib/json.js";
-import { problemPlaces } from "../lib/json-places.js";
-import { html, useEffect, useState } from "../lib/view.js";
+import { html, useEffect, useRef, useState } from "../lib/view.js";
 import { Deliveries } from "./deliveries.js";
 import { Dialog } from "./dialog.js";
 import { Icon } from "./icon.js";
-import { Failure, Notice } from "./notice.js";
-import { AnnotatedSource } from "./source.js";
+import { Notice } from "./notice.js";
+import { Refusal } from "./source.js";
 
 /** @typedef {{name: string, event: any}} Sample */
 
@@ -17,6 +16,7 @@ import { AnnotatedSource } from "./source.js";
 export function SendEvent({ onClose, onSent }) {
   const [samples, setSamples] = useState(/** @type {Sample[]} */ ([]));
   const [text, setText] = useState("");
+  const [sent, setSent] = useState("");
   const [busy, setBusy] = useState(false);
   const [answer, setAnswer] = useState(/** @type {any} */ (null));
   const [error, setError] = useState(/** @type {any} */ (null));
@@ -34,6 +34,7 @@ export function SendEvent({ onClose, onSent }) {
   const submit = async (/** @type {Event} */ event) => {
     event.preventDefault();
     setBusy(true);
+    setSent(text);
     setError(null);
     setAnswer(null);
     try {
@@ -44,6 +45,9 @@ export function SendEvent({ onClose, onSent }) {
     setBusy(false);
     onSent();
   };
+
+  const result = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => result.current?.firstElementChild?.scrollIntoView({ block: "nearest" }), [answer, error]);
 
   return html`<${Dialog} title=${t("events.send")} onClose=${onClose} wide>
     <form class="form" onSubmit=${submit}>
@@ -65,9 +69,10 @@ export function SendEvent({ onClose, onSent }) {
         </button>
       </div>
     </form>
-    ${error !== null && html`<${Failure} error=${error} title=${t("send.failed")} />
-      ${error.faults?.length > 0 && html`<${AnnotatedSource} text=${text} problems=${problemPlaces(text, error.faults)} />`}`}
-    ${answer !== null && html`<${Outcome} answer=${answer} />`}
+    <div class="result" ref=${result}>
+      ${error !== null && html`<${Refusal} error=${error} text=${sent} title=${t("send.failed")} />`}
+      ${answer !== null && html`<${Outcome} answer=${answer} />`}
+    </div>
   <//>`;
 }
 

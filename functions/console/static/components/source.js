@@ -2,7 +2,9 @@
 
 import { t } from "../lib/i18n.js";
 import { classes, html } from "../lib/view.js";
+import { problemPlaces } from "../lib/json-places.js";
 import { Icon } from "./icon.js";
+import { Failure, failureTitle, Notice } from "./notice.js";
 
 /** @param {{text: string, problems?: import("../lib/json-places.js").Problem[]}} props */
 export function AnnotatedSource({ text, problems = [] }) {
@@ -21,6 +23,18 @@ export function AnnotatedSource({ text, problems = [] }) {
       })}
     </div>
   `;
+}
+
+/**
+ * Why a text was refused: its problems at their places, where the service named any.
+ * @param {{error: any, text: string, title: string}} props
+ */
+export function Refusal({ error, text, title }) {
+  if (!error.faults?.length) return html`<${Failure} error=${error} title=${title} />`;
+  return html`<${Notice} tone="bad" title=${title} live>
+      <p>${failureTitle(error)}: ${t("source.problems", { count: error.faults.length })}</p>
+    <//>
+    <${AnnotatedSource} text=${text} problems=${problemPlaces(text, error.faults)} />`;
 }
 
 /** @param {{problem: import("../lib/json-places.js").Problem}} props */
