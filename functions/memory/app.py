@@ -43,7 +43,7 @@ def read() -> Response[str]:
 
 @app.post("/api/internal/memory/write")
 def write() -> Response[str]:
-    body = read_body(WriteBody, app.current_event)
+    body = read_body(WriteBody, app.current_event, allow_nan=True)
     outcome = memory().write(body.write)
     if isinstance(outcome, Conflicted):
         raise _conflict(outcome)
@@ -87,6 +87,4 @@ def forget_by_hand() -> Response[str]:
 
 
 def _conflict(conflicted: Conflicted) -> Conflict:
-    return Conflict(
-        "The item is not at the expected version.", extra={"currentVersion": conflicted.current_version}
-    )
+    return Conflict("The item is not at the expected version.", extra={"currentVersion": conflicted.current_version})

@@ -20,9 +20,7 @@ JSON_VALUES = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
-    "text", ["6.10", "-0.0", "0", "9007199254740993", "1E+5", "1E-7", "0.1000000000000000055511"]
-)
+@pytest.mark.parametrize("text", ["6.10", "-0.0", "0", "9007199254740993", "1E+5", "1E-7", "0.1000000000000000055511"])
 def test_every_digit_of_a_number_is_kept(text: str) -> None:
     assert serialize(parse(text)) == text
 
@@ -60,6 +58,10 @@ def test_a_refusal_names_the_position_only(text: str | bytes, message: str) -> N
     with pytest.raises(InvalidJson) as refused:
         parse(text)
     assert str(refused.value) == message
+
+
+def test_nan_is_let_through_for_a_caller_who_names_the_field() -> None:
+    assert repr(parse("[NaN, -Infinity]", allow_nan=True)) == "[nan, -inf]"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), Decimal("NaN"), Decimal("-Infinity")])

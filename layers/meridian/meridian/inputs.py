@@ -12,10 +12,10 @@ from meridian.text import unstorable
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def parse_json(content: bytes) -> Any:
+def parse_json(content: bytes, *, allow_nan: bool = False) -> Any:
     """JSON that was sent. Raises `MalformedRequest`."""
     try:
-        return jsontext.parse(content)
+        return jsontext.parse(content, allow_nan=allow_nan)
     except ValueError as error:
         raise MalformedRequest(f"The body is not JSON: {error}.") from None
 

@@ -16,11 +16,12 @@ class InvalidJson(ValueError):
     """The text is not JSON. The message names the position and never repeats the content."""
 
 
-def parse(text: str | bytes) -> Any:
+def parse(text: str | bytes, *, allow_nan: bool = False) -> Any:
     """The value of a JSON text: integers as ``int``, other numbers as ``Decimal``.
 
     Bytes are read as UTF-8. A key that occurs twice keeps its last value. Lone surrogates and NUL
-    inside strings are let through: whoever stores the value knows whether it can hold them.
+    inside strings are let through: whoever stores the value knows whether it can hold them. So are ``NaN`` and
+    ``Infinity`` with ``allow_nan``, as ``float``, for a caller who then names the field.
 
     :raises InvalidJson: for anything that is not one JSON value, for ``NaN`` and ``Infinity``, for
         an integer of more than 4,300 digits, and for nesting deeper than the interpreter allows.
@@ -28,7 +29,7 @@ def parse(text: str | bytes) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
-        return simplejson.loads(text, use_decimal=True)
+        return simplejson.loads(text, use_decimal=True, allow_nan=allow_nan)
     except simplejson.JSONDecodeError as error:
         raise InvalidJson(f"not JSON at line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:

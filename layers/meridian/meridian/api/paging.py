@@ -17,9 +17,7 @@ class PageQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
-    cursor: Annotated[str, Field(max_length=4096)] | None = Field(
-        None, description="`nextCursor` of the page before."
-    )
+    cursor: Annotated[str, Field(max_length=4096)] | None = Field(None, description="`nextCursor` of the page before.")
 
     def after(self) -> Position | None:
         """Where the page before ended. Raises `InvalidInput` for a cursor that no list gave."""

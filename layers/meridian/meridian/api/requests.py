@@ -27,17 +27,17 @@ def body_bytes(event: APIGatewayProxyEventV2) -> bytes:
     return content
 
 
-def read_json(event: APIGatewayProxyEventV2) -> Any:
+def read_json(event: APIGatewayProxyEventV2, *, allow_nan: bool = False) -> Any:
     """The body as JSON, its numbers digit for digit. Raises `MalformedRequest` and `PayloadTooLarge`."""
-    return parse_json(body_bytes(event))
+    return parse_json(body_bytes(event), allow_nan=allow_nan)
 
 
-def read_body(model: type[Model], event: APIGatewayProxyEventV2) -> Model:
-    """The body as a `model`.
+def read_body(model: type[Model], event: APIGatewayProxyEventV2, *, allow_nan: bool = False) -> Model:
+    """The body as a `model`; with `allow_nan` a `NaN` in it is the model's to refuse, by its field.
 
     Raises `MalformedRequest` (not JSON), `PayloadTooLarge`, and `InvalidInput` naming each field.
     """
-    return validated(model, read_json(event), "body")
+    return validated(model, read_json(event, allow_nan=allow_nan), "body")
 
 
 def read_query(model: type[Model], event: APIGatewayProxyEventV2) -> Model:

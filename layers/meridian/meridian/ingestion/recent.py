@@ -20,13 +20,12 @@ PAGE = """
 SELECT id, received_at, event_id, event_type, source, outcome, deliveries, problem FROM recent_events
 {where} ORDER BY received_at DESC, id DESC LIMIT :limit
 """
-# One batch of the oldest. Rows that another sweep holds are skipped, so that two of them share the work.
-TRIM = """
-WITH oldest AS MATERIALIZED (
-  SELECT id FROM recent_events WHERE received_at < :before ORDER BY received_at, id LIMIT :limit {lock}
-)
-DELETE FROM recent_events WHERE id IN (SELECT id FROM oldest)
-"""
+_OLDEST = "SELECT id FROM recent_events WHERE received_at < :before ORDER BY received_at, id LIMIT :limit"
+# Rows that another sweep holds are skipped, so that two of them share the work.
+TRIM = {
+    "postgresql": f"DELETE FROM recent_events WHERE id = ANY(ARRAY({_OLDEST} FOR UPDATE SKIP LOCKED))",  # noqa: S608
+    "sqlite": f"DELETE FROM recent_events WHERE id IN ({_OLDEST})",  # noqa: S608
+}
 KEPT_DAYS = 7
 
 
@@ -75,9 +74,8 @@ class RecentEvents:
 
     def trim(self, limit: int) -> int:
         """Removes up to `limit` receptions older than `KEPT_DAYS`, the oldest first; how many it removed."""
-        lock = "FOR UPDATE SKIP LOCKED" if self._database.dialect == "postgresql" else ""
         parameters = {"before": ago(days=KEPT_DAYS), "limit": limit}
-        return self._database.count(TRIM.format(lock=lock), parameters)
+        return self._database.count(TRIM[self._database.dialect], parameters)
 
 
 def _from_row(row: tuple[Any, ...]) -> RecentEvent:

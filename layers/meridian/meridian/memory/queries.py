@@ -158,7 +158,7 @@ SELECT {ITEM}, found FROM (
   FROM (
     SELECT * FROM workflow_memory AS item
     WHERE subject_kind = :subject_kind AND subject_id = :subject_id AND {_live("now()")} {{filters}}
-    ORDER BY {ADDRESS} LIMIT :limit + 1
+    ORDER BY scope, workflow, key LIMIT :limit + 1
   ) AS page
 ) AS measured
 WHERE bytes_before < :bytes ORDER BY scope, workflow, key LIMIT :limit

@@ -1,0 +1,380 @@
+"""Reading, writing and forgetting on a real PostgreSQL."""
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from meridian.database import open_database
+from meridian.errors import DatabaseUnavailable
+from meridian.memory.model import Address, Chosen, Conflicted, Forgotten, Item, Position, Written
+from meridian.memory.store import MemoryStore
+from tests.integration.memory.conftest import ADDRESS, EXPIRED, SUBJECT, a_write
+
+Keep = Callable[..., int]
+OF_SUBJECT = Chosen("patient", SUBJECT)
+
+
+def test_what_is_written_is_read_digit_for_digit(store: MemoryStore) -> None:
+    written = store.write(a_write(type='{"scale":1.50}'))
+
+    item = store.read(ADDRESS)
+    assert isinstance(written, Written)
+    assert isinstance(item, Item)
+    assert (item.address, item.version, item.expires_at) == (ADDRESS, written.version, written.expires_at)
+    assert str(item.value["level"]) == "31415.92650"
+    assert item.value["note"] == "val-zq7"
+    assert item.type == {"scale": Decimal("1.50")}
+    assert item.type_name == "Observation"
+    assert item.written_by == {"workflow": "potassium-alert", "run": "e-1:potassium-alert", "node": "remember"}
+
+
+def test_an_item_is_kept_thirty_days_or_as_long_as_the_write_says(store: MemoryStore, kept: Keep) -> None:
+    for retention, options in [
+        (timedelta(days=30), {}),
+        (timedelta(seconds=90), {"retention": timedelta(seconds=90)}),
+        (timedelta(days=36_525), {"retention": timedelta(days=36_525)}),
+    ]:
+        kept(node=f"n.{retention}", **options)
+        item = store.read(ADDRESS)
+        assert item is not None
+        assert item.expires_at is not None
+        assert item.expires_at - item.written_at == retention
+
+
+def test_the_deadline_is_of_the_databases_clock(store: MemoryStore, kept: Keep) -> None:
+    before = store.database.execute("SELECT clock_timestamp()")[0][0]
+    kept()
+    after = store.database.execute("SELECT clock_timestamp()")[0][0]
+    item = store.read(ADDRESS)
+    assert item is not None
+    assert before <= item.written_at <= after
+
+
+def test_every_write_takes_a_higher_version_also_after_a_forget_and_an_expiry(store: MemoryStore, kept: Keep) -> None:
+    other = ADDRESS._replace(workflow="other")
+    versions = [kept(node="a"), kept(other, node="b"), kept(node="c")]
+    store.forget(ADDRESS)
+    versions += [kept(node="d", retention=EXPIRED), kept(node="e"), kept(other, node="f")]
+    assert versions == sorted(set(versions))
+    assert versions[0] > 0
+
+
+class TestCondition:
+    """Unconditional, on nothing, and on one version."""
+
+    def test_on_nothing_writes_where_nothing_is(self, store: MemoryStore) -> None:
+        assert isinstance(store.write(a_write(expected_version=0)), Written)
+
+    def test_on_nothing_conflicts_with_what_is_there(self, store: MemoryStore, kept: Keep) -> None:
+        version = kept()
+        assert store.write(a_write(node="other", expected_version=0, value="2")) == Conflicted(version)
+        self._is_untouched(store, version)
+
+    def test_on_a_version_writes_over_it(self, store: MemoryStore, kept: Keep) -> None:
+        version = kept()
+        outcome = store.write(a_write(node="other", expected_version=version, value="2"))
+        assert isinstance(outcome, Written)
+        assert outcome.version > version
+
+    def test_on_a_version_conflicts_with_another(self, store: MemoryStore, kept: Keep) -> None:
+        first, second = kept(node="a"), kept(node="b")
+        assert store.write(a_write(node="c", expected_version=first, value="2")) == Conflicted(second)
+        self._is_untouched(store, second)
+
+    def test_on_a_version_conflicts_with_nothing(self, store: MemoryStore, kept: Keep) -> None:
+        version = kept()
+        store.forget(ADDRESS)
+        assert store.write(a_write(node="c", expected_version=version)) == Conflicted(0)
+        assert store.read(ADDRESS) is None
+
+    def test_on_a_version_that_never_was_writes_nothing(self, store: MemoryStore) -> None:
+        assert store.write(a_write(expected_version=2**63 - 1)) == Conflicted(0)
+        assert store.read(ADDRESS) is None
+
+    def test_a_forget_on_a_version(self, store: MemoryStore, kept: Keep) -> None:
+        first, second = kept(node="a"), kept(node="b")
+        assert store.forget(ADDRESS, first) == Conflicted(second)
+        assert store.forget(ADDRESS, 0) == Conflicted(second)
+        self._is_untouched(store, second)
+        assert store.forget(ADDRESS, second) == Forgotten(True)
+        assert store.read(ADDRESS) is None
+
+    def test_a_forget_without_a_condition(self, store: MemoryStore, kept: Keep) -> None:
+        kept()
+        assert store.forget(ADDRESS) == Forgotten(True)
+        assert store.forget(ADDRESS) == Forgotten(False)
+
+    @staticmethod
+    def _is_untouched(store: MemoryStore, version: int) -> None:
+        item = store.read(ADDRESS)
+        assert item is not None
+        assert item.version == version
+        assert item.value["note"] == "val-zq7"
+
+
+class TestExpired:
+    """An item whose time is over is absent at once, long before any sweep."""
+
+    @pytest.fixture
+    def version(self, store: MemoryStore, kept: Keep) -> int:
+        """Of an item that was there for the statement before, and is not for the next."""
+        version = kept(retention=timedelta(milliseconds=150))
+        assert store.read(ADDRESS) is not None
+        store.database.execute("SELECT pg_sleep(0.15)")
+        assert store.database.execute("SELECT count(*) FROM workflow_memory") == [(1,)]
+        return version
+
+    def test_it_is_not_read(self, store: MemoryStore, version: int) -> None:
+        assert store.read(ADDRESS) is None
+
+    def test_it_is_not_listed(self, store: MemoryStore, version: int) -> None:
+        assert store.find(OF_SUBJECT, None, 10).items == []
+
+    def test_on_nothing_is_met(self, store: MemoryStore, version: int) -> None:
+        outcome = store.write(a_write(node="other", expected_version=0))
+        assert isinstance(outcome, Written)
+        assert outcome.version > version
+
+    def test_its_version_conflicts_with_version_0(self, store: MemoryStore, version: int) -> None:
+        assert store.write(a_write(node="other", expected_version=version)) == Conflicted(0)
+        assert store.read(ADDRESS) is None
+
+    def test_it_is_not_forgotten_but_gone(self, store: MemoryStore, version: int) -> None:
+        assert store.forget(ADDRESS, version) == Forgotten(False)
+        assert store.database.execute("SELECT count(*) FROM workflow_memory") == [(0,)]
+
+    def test_it_does_not_count_among_those_of_its_subject(self, store: MemoryStore, kept: Keep, version: int) -> None:
+        kept(ADDRESS._replace(key="key-zq7 live"))
+        assert store.forget_subject("patient", SUBJECT) == 1
+        assert store.database.execute("SELECT count(*) FROM workflow_memory") == [(0,)]
+
+    def test_the_same_write_again_is_no_retry_of_it(self, store: MemoryStore, kept: Keep, version: int) -> None:
+        assert kept(retention=timedelta(milliseconds=150)) > version
+
+
+class TestRetry:
+    """A write that is sent again after it happened is answered as it would have been."""
+
+    def test_without_a_condition_it_keeps_its_one_version(self, store: MemoryStore) -> None:
+        assert store.write(a_write()) == store.write(a_write())
+
+    @pytest.mark.parametrize("again", [{"node": "remember.2"}, {"run": "e-2:potassium-alert"}])
+    def test_another_visit_is_another_write(self, store: MemoryStore, kept: Keep, again: dict[str, str]) -> None:
+        assert kept(**again) != kept()
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            {"value": "2"},
+            {"type": '{"kind":"Patient"}'},
+            {"type_name": "Patient"},
+            {"retention": timedelta(days=1)},
+        ],
+    )
+    def test_another_content_by_the_same_visit_is_written(
+        self, store: MemoryStore, kept: Keep, other: dict[str, object]
+    ) -> None:
+        first = kept()
+        second = kept(**other)
+        assert second > first
+        item = store.read(ADDRESS)
+        assert item is not None
+        assert item.version == second
+
+    def test_on_nothing_it_is_a_success(self, store: MemoryStore) -> None:
+        write = a_write(expected_version=0)
+        assert isinstance(store.write(write), Written)
+        assert store.write(write) == store.write(write)
+
+    def test_on_a_version_it_is_a_success(self, store: MemoryStore, kept: Keep) -> None:
+        write = a_write(node="other", expected_version=kept())
+        first = store.write(write)
+        assert isinstance(first, Written)
+        assert store.write(write) == first
+
+    def test_over_which_another_run_wrote_is_a_conflict(self, store: MemoryStore, kept: Keep) -> None:
+        write = a_write(node="other", expected_version=kept())
+        store.write(write)
+        newer = kept(run="e-2:potassium-alert")
+        assert store.write(write) == Conflicted(newer)
+
+    def test_of_a_forget_is_no_conflict_and_claims_nothing(self, store: MemoryStore, kept: Keep) -> None:
+        version = kept()
+        assert store.forget(ADDRESS, version) == Forgotten(True)
+        assert store.forget(ADDRESS, version) == Forgotten(False)
+
+    def test_of_a_forget_leaves_what_another_run_wrote_since(self, store: MemoryStore, kept: Keep) -> None:
+        version = kept()
+        store.forget(ADDRESS, version)
+        newer = kept(run="e-2:potassium-alert")
+        assert store.forget(ADDRESS, version) == Conflicted(newer)
+
+
+ALIKE = [
+    SUBJECT,
+    f"{SUBJECT}0",
+    f"{SUBJECT}%",
+    f"{SUBJECT}_",
+    f"%{SUBJECT}",
+    f"{SUBJECT[:-1]}_",
+    f"{SUBJECT.upper()}",
+    f" {SUBJECT}",
+    f"{SUBJECT} ",
+    f"{SUBJECT}\n",
+    f"{SUBJECT}'; DROP TABLE workflow_memory; --",
+    f'{SUBJECT}"',
+    f"{SUBJECT}\\",
+    f"{SUBJECT}\U0001f9ec",
+    f"{SUBJECT}é",
+    f"{SUBJECT}e\u0301",
+    f"{SUBJECT},patient",
+]
+
+
+class TestSubjects:
+    """Subjects whose ids contain each other never see each other."""
+
+    @pytest.fixture
+    def versions(self, kept: Keep) -> dict[str, int]:
+        return {
+            subject: kept(ADDRESS._replace(subject_id=subject), node=f"n.{number}")
+            for number, subject in enumerate(ALIKE)
+        }
+
+    @pytest.mark.parametrize("number", range(len(ALIKE)))
+    def test_each_sees_its_own(self, store: MemoryStore, versions: dict[str, int], number: int) -> None:
+        subject = ALIKE[number]
+        item = store.read(ADDRESS._replace(subject_id=subject))
+        assert item is not None
+        assert item.version == versions[subject]
+        page = store.find(Chosen("patient", subject), None, 50)
+        assert [item.address.subject_id for item in page.items] == [subject]
+
+    @pytest.mark.parametrize("number", range(len(ALIKE)))
+    def test_each_forgets_its_own(self, store: MemoryStore, versions: dict[str, int], number: int) -> None:
+        assert store.forget_subject("patient", ALIKE[number]) == 1
+        assert store.database.execute("SELECT count(*) FROM workflow_memory") == [(len(ALIKE) - 1,)]
+        assert store.read(ADDRESS._replace(subject_id=ALIKE[number])) is None
+
+    def test_the_kind_and_the_scope_are_parts_of_the_address(self, store: MemoryStore, kept: Keep) -> None:
+        addresses = [
+            ADDRESS,
+            ADDRESS._replace(subject_kind="encounter"),
+            Address("patient", SUBJECT, "subject", "", ADDRESS.key),
+            Address("", "", "workflow-global", ADDRESS.workflow, ADDRESS.key),
+            ADDRESS._replace(workflow="potassium"),
+            ADDRESS._replace(key="key-zq7 "),
+        ]
+        versions = [kept(address) for address in addresses]
+        found = [store.read(address) for address in addresses]
+        assert [item.version for item in found if item] == versions
+        assert store.forget(ADDRESS) == Forgotten(True)
+        assert [store.read(address) is None for address in addresses] == [True, *[False] * 5]
+
+
+class TestList:
+    """The live items of a subject, page by page."""
+
+    @pytest.fixture
+    def addresses(self, kept: Keep) -> list[Address]:
+        keys = ["key-zq7", "key-zq7\n", "key-zq7%", "key-zq7\U0001f9ec", "key-zq7é"]
+        addresses = [
+            *(ADDRESS._replace(key=key) for key in keys),
+            *(ADDRESS._replace(key=key, workflow="other") for key in keys),
+            *(Address("patient", SUBJECT, "subject", "", key) for key in keys),
+        ]
+        for address in addresses:
+            kept(address)
+        kept(Address("", "", "workflow-global", "other", "key-zq7"))
+        kept(ADDRESS._replace(subject_id="sub-zq7 too"))
+        return addresses
+
+    def test_pages_hold_each_item_once_in_one_order(self, store: MemoryStore, addresses: list[Address]) -> None:
+        for limit in (1, 2, 4, 15, 16):
+            seen, after = [], None
+            while True:
+                page = store.find(OF_SUBJECT, after, limit)
+                assert len(page.items) <= limit
+                seen += [item.address for item in page.items]
+                if page.next is None:
+                    break
+                after = page.next
+            assert seen == sorted(addresses)
+
+    def test_it_is_narrowed_by_scope_and_workflow(self, store: MemoryStore, addresses: list[Address]) -> None:
+        def count(scope: str | None, workflow: str | None) -> int:
+            chosen = Chosen("patient", SUBJECT, scope, workflow)  # type: ignore[arg-type]
+            return len(store.find(chosen, None, 50).items)
+
+        assert (count("workflow", None), count("subject", None)) == (10, 5)
+        assert (count(None, "other"), count("workflow", "potassium-alert"), count(None, "othe_")) == (5, 5, 0)
+
+    def test_workflow_global_items_have_no_subject(self, store: MemoryStore, addresses: list[Address]) -> None:
+        page = store.find(Chosen("", "", "workflow-global"), None, 50)
+        assert [item.address.workflow for item in page.items] == ["other"]
+
+    def test_a_page_ends_before_its_values_are_too_many_bytes(self, store: MemoryStore, kept: Keep) -> None:
+        large = '"' + "é" * (128 * 1024 - 1) + '"'  # 256 KiB
+        for number in range(10):
+            kept(ADDRESS._replace(key=f"key-zq7 {number:02}"), value=large)
+        first = store.find(OF_SUBJECT, None, 50)
+        assert len(first.items) == 8  # 2 MiB
+        assert first.next == Position("workflow", "potassium-alert", "key-zq7 07")
+        second = store.find(OF_SUBJECT, first.next, 50)
+        assert (len(second.items), second.next) == (2, None)
+
+    def test_a_page_is_read_off_the_primary_key(self, store: MemoryStore) -> None:
+        store.database.execute(FILL)
+        store.database.execute("ANALYZE workflow_memory")
+        for chosen in (OF_SUBJECT, Chosen("patient", SUBJECT, "workflow", "w-3")):
+            for after in (None, Position("workflow", "w-3", "k")):
+                # what is done below the limit, to all rows that the page is taken from
+                reading = explain(store, chosen, after).rpartition("Limit")[2]
+                assert "Index Scan using workflow_memory_pkey" in reading
+                assert "Sort" not in reading
+
+
+FILL = f"""
+INSERT INTO workflow_memory (subject_kind, subject_id, scope, workflow, key, type, type_name, value, expires_at,
+  written_by)
+SELECT 'patient', CASE WHEN n % 2 = 0 THEN '{SUBJECT}' ELSE 'sub-zq7-' || n END, 'workflow', 'w-' || n % 7,
+  'k' || n, '{{}}', 'T', '1', now() + interval '1 day', '{{}}'
+FROM generate_series(1, 50000) AS n
+"""
+
+
+def explain(store: MemoryStore, chosen: Chosen, after: Position | None) -> str:
+    from meridian.memory.store import _page
+
+    sql, parameters = _page(chosen, after, 50)
+    return "\n".join(row[0] for row in store.database.execute(f"EXPLAIN {sql}", parameters))
+
+
+def test_values_of_an_earlier_release_without_a_deadline_stay(store: MemoryStore, kept: Keep) -> None:
+    version = kept()
+    store.database.execute("UPDATE workflow_memory SET expires_at = NULL")
+    item = store.read(ADDRESS)
+    assert item is not None
+    assert item.expires_at is None
+    assert store.delete_expired(10) == 0
+    assert store.write(a_write(node="other", expected_version=0)) == Conflicted(version)
+    assert isinstance(store.write(a_write(node="other", expected_version=version)), Written)
+
+
+def test_a_conflict_is_an_answer_and_logged_as_nothing_worse(
+    store: MemoryStore, kept: Keep, caplog: pytest.LogCaptureFixture
+) -> None:
+    kept()
+    with caplog.at_level(logging.DEBUG):
+        store.write(a_write(node="other", expected_version=0))
+    assert [record for record in caplog.records if record.levelno > logging.DEBUG] == []
+
+
+def test_a_database_out_of_reach_is_told_as_that() -> None:
+    store = MemoryStore(open_database("postgresql://meridian@127.0.0.1:1/meridian"))
+    for call in (lambda: store.read(ADDRESS), lambda: store.write(a_write()), lambda: store.forget(ADDRESS)):
+        with pytest.raises(DatabaseUnavailable):
+            call()
