@@ -34,9 +34,7 @@ def serving(application: Any, port: int | None = None) -> Iterator[str]:
             """Requests are not told."""
 
         def _answer(self) -> None:
-            status, headers, body = asyncio.run(
-                _call(application, self.command, self.path, self.headers, self._body())
-            )
+            status, headers, body = asyncio.run(_call(application, self.command, self.path, self.headers, self._body()))
             self.send_response(status)
             for name, value in headers:
                 self.send_header(name.decode(), value.decode())

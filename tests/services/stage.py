@@ -146,9 +146,7 @@ class Stage:
 
     def until_invocation(self, run_id: str, status: str, seconds: float = 20) -> None:
         """Waits until Restate gives the invocation the status."""
-        assert wait_until(lambda: self.invocation(run_id).get("status") == status, seconds), self.invocation(
-            run_id
-        )
+        assert wait_until(lambda: self.invocation(run_id).get("status") == status, seconds), self.invocation(run_id)
 
     def kill_invocation(self, invocation_id: str) -> None:
         self._admin("PATCH", f"/invocations/{invocation_id}/kill")
@@ -200,7 +198,7 @@ def staged(server: RestateServer, database_url: str, **endpoint: Any) -> Iterato
     """A stage whose endpoint serves until the end of the block."""
     closures: list[dict[str, Any]] = []
     with serving(scripted_endpoint(closures, **endpoint)) as url:
-        server.register({"uri": url, "use_http_11": True})  # type: ignore[dict-item]
+        server.register({"uri": url, "use_http_11": True})
         stage = Stage(server, database_url, closures)
         try:
             yield stage

@@ -140,9 +140,7 @@ def test_a_run_that_restate_never_saw_is_lost(stage, introspection, caplog):
     assert (line.runId, line.workflow) == (run_id, "alert")
 
 
-def test_a_run_without_restate_of_origin_is_adopted_when_known_and_never_frozen_when_not(
-    stage, introspection, caplog
-):
+def test_a_run_without_restate_of_origin_is_adopted_when_known_and_never_frozen_when_not(stage, introspection, caplog):
     known = stage.start(WAIT, END, restate_url=None)
     moved = stage.start(WAIT, END, restate_url="http://old-name:8080")
     ended = stage.start(VISIT, END, restate_url=None)

@@ -102,7 +102,7 @@ def test_a_position_of_another_release_begins_anew(text):
 OWN, OTHER = "http://own:8080", "http://other:8080"
 
 
-def insert(database, rows):
+def insert(database: Any, rows: list[tuple[str | None, str | None, str]]) -> None:
     with database.transaction():
         for number, (restate_url, final_status, created_at) in enumerate(rows):
             database.execute(

@@ -23,7 +23,7 @@ def test_runs_of_a_wiped_restate_are_lost(tmp_path, postgres_url):
         shutil.rmtree(server.directory)
         server.start()
         with serving(scripted_endpoint([])) as url:
-            server.register({"uri": url, "use_http_11": True})  # type: ignore[dict-item]
+            server.register({"uri": url, "use_http_11": True})
 
             result = stage.sweep()
 
@@ -54,7 +54,7 @@ def test_another_restate_touches_none_and_counts_them_in_one_warning(
     theirs.append(stage.index(restate_url=None))
     before = {run_id: stage.row(run_id) for run_id in theirs}
     with running_restate(tmp_path) as server, serving(scripted_endpoint([])) as url:
-        server.register({"uri": url, "use_http_11": True})  # type: ignore[dict-item]
+        server.register({"uri": url, "use_http_11": True})
         caplog.clear()
 
         result = stage.sweep(settlement=stage.settlement(ingress=Ingress(server.ingress_url)))

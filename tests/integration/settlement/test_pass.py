@@ -27,7 +27,7 @@ LIVE_ROWS = 5_000
 def test_a_new_run_behind_5000_that_never_end_is_frozen_within_two_short_passes(tmp_path, postgres_url):
     with running_restate(tmp_path) as server:
         with serving(scripted_endpoint([])) as url:
-            server.register({"uri": url, "use_http_11": True})  # type: ignore[dict-item]
+            server.register({"uri": url, "use_http_11": True})
         # that endpoint is gone again: what is started now is tried there, paused, and live for good
         with ThreadPoolExecutor(16) as senders:
             stage = Stage(server, postgres_url, [])

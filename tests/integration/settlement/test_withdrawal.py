@@ -33,9 +33,7 @@ def refusing(stage: Stage, kind: str) -> Ingress:
     network = httpx.HTTPTransport()
 
     def answer(request: httpx.Request) -> httpx.Response:
-        is_refused = (
-            "closeValidationRequest" in request.url.path and f'"kind":"{kind}"'.encode() in request.content
-        )
+        is_refused = "closeValidationRequest" in request.url.path and f'"kind":"{kind}"'.encode() in request.content
         headers = {"x-restate-error-source": "ingress"}
         return httpx.Response(404, headers=headers) if is_refused else network.handle_request(request)
 
