@@ -75,9 +75,7 @@ class SecretLogin:
         except (ValueError, AttributeError):
             given = {}
         if not {"user", "password"} <= given.keys():
-            raise ConfigurationError(
-                "RUN_DB_SECRET_ARN must name a secret that is JSON with username and password."
-            )
+            raise ConfigurationError("RUN_DB_SECRET_ARN must name a secret that is JSON with username and password.")
         return {**self._tls, **given}
 
 

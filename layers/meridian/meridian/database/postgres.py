@@ -79,9 +79,7 @@ class PostgresDatabase:
                     self._connection.close()
                 self._connection = None
 
-    def _run(
-        self, sql: str, parameters: Parameters | None, take: Callable[["psycopg.Cursor[Row]"], Result]
-    ) -> Result:
+    def _run(self, sql: str, parameters: Parameters | None, take: Callable[["psycopg.Cursor[Row]"], Result]) -> Result:
         """Runs a statement; on a connection that died under it, once more on a new one.
 
         A connection that the server closed while the environment slept is found before the statement is
@@ -120,12 +118,12 @@ class PostgresDatabase:
     def _is_dead(self) -> bool:
         """An idle connection has nothing to say: readable means that the server closed it."""
         connection = self._connection
-        if connection is None or connection.closed or connection.broken:
+        if connection is None or connection.closed:
             return True
         if connection.pgconn.transaction_status != psycopg.pq.TransactionStatus.IDLE:
             return False
         readable = select.poll()
-        readable.register(connection.fileno(), select.POLLIN)
+        readable.register(connection.pgconn.socket, select.POLLIN)
         return bool(readable.poll(0))
 
     def _failed(self, error: psycopg.Error, **more: str) -> DatabaseError | DatabaseUnavailable:

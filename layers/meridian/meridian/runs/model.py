@@ -4,8 +4,9 @@ Rows are named tuples and not dataclasses: a list makes up to 200 of them from t
 the cheapest immutable value that has names.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from meridian.runs.schema import parse_subjects
@@ -17,8 +18,6 @@ FinalRunStatus = Literal["completed", "failed"]
 RouteMatch = Literal["selector", "unfiltered", "targeted", "pinned"]
 StatusFilter = Literal["live", "completed", "failed"]
 RunStatus = Literal["running", "suspended", "waiting", "completed", "failed", "unknown"]
-
-FINAL_STATUSES = ("completed", "failed")
 
 
 class RunRow(NamedTuple):
@@ -52,15 +51,13 @@ class RunRow(NamedTuple):
         return self.workflow_slug or (self.workflow_file or "").removesuffix(".json")
 
 
-RUN_COLUMNS = ", ".join("subjects" if name == "subjects_json" else name for name in RunRow._fields)
-_FINAL_STATUS = RunRow._fields.index("final_status")
+# A `final_status` that is neither literal reads as null.
+_FINAL_STATUS = "CASE WHEN runs.final_status IN ('completed', 'failed') THEN runs.final_status END AS final_status"
+_READ_AS = {"subjects_json": "runs.subjects", "final_status": _FINAL_STATUS}
+RUN_COLUMNS = ", ".join(_READ_AS.get(name, f"runs.{name}") for name in RunRow._fields)
 
-
-def from_row(row: Sequence[Any]) -> RunRow:
-    """A row of `RUN_COLUMNS`. A `final_status` that is neither literal reads as null."""
-    run = RunRow._make(row)
-    status = row[_FINAL_STATUS]
-    return run if status is None or status in FINAL_STATUSES else run._replace(final_status=None)
+# Rows of `RUN_COLUMNS` as they came from the database, made without a Python call each.
+from_row: Callable[[Sequence[Any]], RunRow] = partial(tuple.__new__, RunRow)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,9 +92,7 @@ def list_runs(chosen: RunFilter, after: Position | None, limit: int) -> Query:
     if not is_file(chosen.workflow):
         return source.page(["runs.workflow_slug = :workflow", *conditions]), parameters
     parameters["slug"] = chosen.workflow.removesuffix(".json")
-    by_slug = source.page(
-        ["workflow_slug = :slug", "workflow_file = :workflow", f"NOT {UNUSUAL_FILE}", *conditions]
-    )
+    by_slug = source.page(["workflow_slug = :slug", "workflow_file = :workflow", f"NOT {UNUSUAL_FILE}", *conditions])
     by_file = source.page(["workflow_file = :workflow", UNUSUAL_FILE, *conditions])
     return (
         f"SELECT * FROM (SELECT * FROM ({by_slug}) AS by_slug UNION ALL "  # noqa: S608
@@ -137,13 +135,12 @@ class _Source(NamedTuple):
     def page(self, conditions: list[str]) -> str:
         where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
         return (
-            f"SELECT {_LIST_COLUMNS} FROM {self.tables} {where}"  # noqa: S608
+            f"SELECT {RUN_COLUMNS} FROM {self.tables} {where}"  # noqa: S608
             f"ORDER BY {self.created_at} DESC, {self.id} DESC LIMIT :limit"
         )
 
 
 _OF_EVENT = "runs.source_event_id = :event"
-_LIST_COLUMNS = ", ".join(f"runs.{name}" for name in RUN_COLUMNS.split(", "))
 
 
 def _conditions(chosen: RunFilter, parameters: dict[str, Any]) -> list[str]:

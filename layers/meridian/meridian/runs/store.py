@@ -124,7 +124,7 @@ class SqlRunStore:
         return RunDetail(from_row(columns), jsontext.parse(event), spec_json)
 
     def find(self, chosen: RunFilter, after: Position | None, limit: int) -> list[RunRow]:
-        return [from_row(row) for row in self.database.execute(*queries.list_runs(chosen, after, limit))]
+        return [*map(from_row, self.database.execute(*queries.list_runs(chosen, after, limit)))]
 
     def event_rows(self, event_id: str, run_ids: Iterable[str]) -> list[EventRow]:
         rows = self.database.execute(*queries.event_rows(event_id, [*run_ids]))
@@ -158,7 +158,7 @@ class SqlRunStore:
         limit: int,
     ) -> list[RunRow]:
         query = queries.live_runs(restate_url, own=own, after=after, newest_first=newest_first, limit=limit)
-        return [from_row(row) for row in self.database.execute(*query)]
+        return [*map(from_row, self.database.execute(*query))]
 
     def ping(self) -> None:
         self.database.execute(queries.PING)
