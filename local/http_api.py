@@ -53,6 +53,4 @@ def respond(request: Request, routes: Sequence[Route], functions: Functions, api
 
 
 def refusal(status: HTTPStatus) -> Response:
-    return Response(
-        status, (("Content-Type", "application/json"),), json.dumps({"message": status.phrase}).encode()
-    )
+    return Response(status, (("Content-Type", "application/json"),), json.dumps({"message": status.phrase}).encode())

@@ -42,9 +42,7 @@ class Server(ThreadingMixIn, TCPServer):
     def start(self, handler: type[Handler]) -> None:
         """Serves requests with `handler`, in a thread for each connection, until `stop`."""
         self.RequestHandlerClass = handler
-        self._thread = threading.Thread(
-            target=self.serve_forever, args=(0.1,), daemon=True, name=f"server {self.port}"
-        )
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.1,), daemon=True, name=f"server {self.port}")
         self._thread.start()
 
     def stop(self) -> None:

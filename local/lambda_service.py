@@ -38,9 +38,7 @@ def lambda_service(functions: Functions, follow_ups: FollowUps) -> type[Handler]
 
         def _invoke(self, name: str, payload: bytes) -> None:
             if name not in functions:
-                return self._refuse(
-                    HTTPStatus.NOT_FOUND, "ResourceNotFoundException", f"Function not found: {name}"
-                )
+                return self._refuse(HTTPStatus.NOT_FOUND, "ResourceNotFoundException", f"Function not found: {name}")
             if self.headers.get("X-Amz-Invocation-Type") == "Event":
                 threading.Thread(target=functions.invoke_quietly, args=(name, payload), daemon=True).start()
                 return self.reply(HTTPStatus.ACCEPTED)

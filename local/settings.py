@@ -60,9 +60,7 @@ def read_settings(environment: Mapping[str, str], template: Path, python: Path |
     port = environment.get("PORT") or str(DEFAULT_PORT)
     if not (port.isascii() and port.isdigit() and int(port) < 65_536):
         raise InvalidSetting(f"PORT must be a port number from 0 to 65535, not {port!r}.")
-    default_python = (
-        ROOT / ".venvs" / f"lambda-{sys.version_info.major}.{sys.version_info.minor}" / "bin" / "python"
-    )
+    default_python = ROOT / ".venvs" / f"lambda-{sys.version_info.major}.{sys.version_info.minor}" / "bin" / "python"
     python = python or default_python
     if not python.is_file():
         raise InvalidSetting(f"There is no Python for the functions at {python}: start the stack with make run.")
@@ -77,8 +75,6 @@ def read_settings(environment: Mapping[str, str], template: Path, python: Path |
         template=template.resolve(),
         python=Path(os.path.abspath(python)),  # not resolved: a virtual environment's is a link out of it
         environment={
-            name: value
-            for name, value in environment.items()
-            if name in PASSED_ON or name.startswith(PASSED_ON_TO_ALL)
+            name: value for name, value in environment.items() if name in PASSED_ON or name.startswith(PASSED_ON_TO_ALL)
         },
     )

@@ -72,9 +72,7 @@ def routes_of(function: str, events: Mapping[str, Any]) -> Iterator[Route]:
             properties = event.get("Properties") or {}
             yield Route(
                 api=str(properties.get("ApiId", "ServerlessHttpApi")),
-                method=str(properties.get("Method", "ANY"))
-                .upper()
-                .replace("X-AMAZON-APIGATEWAY-ANY-METHOD", "ANY"),
+                method=str(properties.get("Method", "ANY")).upper().replace("X-AMAZON-APIGATEWAY-ANY-METHOD", "ANY"),
                 path=str(properties.get("Path", "$default")),
                 function=function,
             )

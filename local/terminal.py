@@ -38,9 +38,7 @@ class Terminal:
         except BaseException:
             self._replace(f"  {self.style('✗', RED)} {name}")
             raise
-        self._replace(
-            f"  {self.style('✓', GREEN)} {name:<15}{self.style(f'{time.monotonic() - begun:5.1f} s', DIM)}"
-        )
+        self._replace(f"  {self.style('✓', GREEN)} {name:<15}{self.style(f'{time.monotonic() - begun:5.1f} s', DIM)}")
 
     def _replace(self, text: str) -> None:
         print(f"\r\033[K{text}" if self._is_terminal else text, flush=True)

@@ -36,8 +36,7 @@ def roots(text: str) -> Iterator[tuple[str, x509.Certificate]]:
 
 def main() -> None:
     found = {
-        certificate.fingerprint(hashes.SHA256()): (name, certificate)
-        for name, certificate in roots(sys.stdin.read())
+        certificate.fingerprint(hashes.SHA256()): (name, certificate) for name, certificate in roots(sys.stdin.read())
     }
     ordered = sorted(found.values(), key=lambda item: item[0])
     with TARGET.open("w") as file:

@@ -81,7 +81,7 @@ def ensure_venv(name: str) -> None:
     def install() -> None:
         run_shown(name, [sys.executable, "-m", "venv", "--clear", str(target)])
         pip = [str(target / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input"]
-        run_shown(name, [*pip, "install", "--progress-bar", "off", "-r", str(requirement)])
+        run_shown(name, [*pip, "install", "--no-compile", "--progress-bar", "off", "-r", str(requirement)])
 
     ensure(f"{name} (Python {VERSION})", target / ".complete", VENVS / f"{target.name}.lock", digest, install)
 
@@ -98,17 +98,17 @@ def ensure_node_modules(with_tools: bool) -> None:
     if not with_tools and stamped(stamp, whole):
         return
 
+    wanted = whole if with_tools else restate_alone
+    npm = shutil.which("npm")
+    if not stamped(stamp, wanted) and (npm is None or shutil.which("node") is None):
+        raise Missing("Node.js with npm was not found on PATH: install it, Restate's server is an npm package.")
+
     def install() -> None:
-        npm = shutil.which("npm")
-        if npm is None or shutil.which("node") is None:
-            raise Missing(
-                "Node.js with npm was not found on PATH: install it, Restate's server comes as an npm package."
-            )
-        command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "http"]
+        command = [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel", "http"]
         run_shown("npm", command if with_tools else [*command, "--omit=dev"])
 
     label = "the npm packages" if with_tools else "Restate's server"
-    ensure(label, stamp, VENVS / "node_modules.lock", whole if with_tools else restate_alone, install)
+    ensure(label, stamp, VENVS / "node_modules.lock", wanted, install)
 
 
 def ensure(label: str, stamp: Path, lock: Path, digest: str, install: Callable[[], None]) -> None:

@@ -61,9 +61,7 @@ def bring_up_to_date(remaining: Any) -> dict[str, Any]:
 def register_engine(properties: Mapping[str, Any]) -> dict[str, Any]:
     """Registers `EngineVersionArn`, which Restate calls by the role `InvokerRoleArn` where given."""
     if restate_admin_url is None:
-        raise MigrationError(
-            "RESTATE_ADMIN_URL is missing: it gives the address at which the engine is registered."
-        )
+        raise MigrationError("RESTATE_ADMIN_URL is missing: it gives the address at which the engine is registered.")
     admin = Admin(restate_admin_url, api_key=settings.restate_api_key)
     try:
         return {"deploymentId": admin.register(properties["EngineVersionArn"], properties.get("InvokerRoleArn"))}

@@ -46,9 +46,7 @@ def until(found: Callable[[], Found | None], seconds: float = 20.0) -> Found:
     raise AssertionError("it did not come about in time")
 
 
-def publish(
-    api: httpx.Client, slug: str, document: dict[str, Any] | None = None, event: str = "e2e.event"
-) -> None:
+def publish(api: httpx.Client, slug: str, document: dict[str, Any] | None = None, event: str = "e2e.event") -> None:
     document = document or {
         "name": slug,
         "entries": [{"id": "only", "event": event}],

@@ -73,9 +73,7 @@ def started(api: httpx.Client, status: str = "suspended") -> str:
 
 
 def kill(stack: RunningStack, run_id: str) -> None:
-    statement = (
-        f"select id from sys_invocation where target_service_key = '{run_id}' and target_handler_name = 'run'"
-    )
+    statement = f"select id from sys_invocation where target_service_key = '{run_id}' and target_handler_name = 'run'"
     headers = {"accept": "application/json"}
     rows = httpx.post(f"{stack.restate_admin}/query", json={"query": statement}, headers=headers).json()["rows"]
     assert httpx.patch(f"{stack.restate_admin}/invocations/{rows[0]['id']}/kill").is_success
@@ -84,13 +82,9 @@ def kill(stack: RunningStack, run_id: str) -> None:
 def test_a_decision_and_a_resumption_complete_the_run(api: httpx.Client):
     run_id = started(api)
 
-    decided = api.post(
-        f"/api/decide/{run_id}/ask", json={"outcome": "approved", "by": "dr-a", "data": {"dose": 6.10}}
-    )
+    decided = api.post(f"/api/decide/{run_id}/ask", json={"outcome": "approved", "by": "dr-a", "data": {"dose": 6.10}})
     assert (decided.status_code, decided.json()) == (200, {"applied": True})
-    again = api.post(
-        f"/api/decide/{run_id}/ask", json={"outcome": "approved", "by": "dr-a", "data": {"dose": 6.10}}
-    )
+    again = api.post(f"/api/decide/{run_id}/ask", json={"outcome": "approved", "by": "dr-a", "data": {"dose": 6.10}})
     assert (again.status_code, again.json()) == (200, {"applied": True})
     other = api.post(f"/api/decide/{run_id}/ask", json={"outcome": "rejected"})
     assert other.status_code == 409
@@ -178,9 +172,7 @@ def test_follow_ups_settle_without_the_pass(tmp_path):
         }
         assert api.post("/api/workflows/quick/versions", json=quick, timeout=30).status_code == 201
         posted = time.monotonic()
-        api.post(
-            "/api/events", json={"eventId": "f1", "type": "quick.event", "subjects": {}, "data": {}}, timeout=30
-        )
+        api.post("/api/events", json={"eventId": "f1", "type": "quick.event", "subjects": {}, "data": {}}, timeout=30)
         import psycopg
 
         with psycopg.connect(stack.run_db_url, autocommit=True) as database:

@@ -63,9 +63,7 @@ class Wiring:
             return FolderDefinitionStore(self.workflows_dir or "")
         from meridian.definitions.sql_store import DEFINITION_SCHEMA, SqlDefinitionStore  # noqa: PLC0415
 
-        return SqlDefinitionStore(
-            self._opened(self.definition_store_url, "DEFINITION_STORE_URL", DEFINITION_SCHEMA)
-        )
+        return SqlDefinitionStore(self._opened(self.definition_store_url, "DEFINITION_STORE_URL", DEFINITION_SCHEMA))
 
     def find_spec(self, slug: str, version: int) -> Any | None:
         """The document of a published version."""

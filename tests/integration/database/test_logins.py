@@ -64,15 +64,11 @@ class Account:
 
     def cut_sessions(self) -> None:
         with psycopg.connect(self.server.url(), autocommit=True) as administrator:
-            administrator.execute(
-                f"select pg_terminate_backend(pid) from pg_stat_activity where usename = '{ROLE}'"
-            )
+            administrator.execute(f"select pg_terminate_backend(pid) from pg_stat_activity where usename = '{ROLE}'")
 
 
 @pytest.fixture
-def account(
-    server: PostgresServer, certificates: Certificates, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Account]:
+def account(server: PostgresServer, certificates: Certificates, monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-west-1")
     with mock_aws(), tls_before(server.port, certificates) as port:
         client = boto3.client("secretsmanager")
@@ -133,9 +129,7 @@ def test_open_session_outlives_a_rotation(account: Account, database: Database) 
     assert database.execute("SELECT pg_backend_pid()") == process
 
 
-def test_password_that_is_wrong_everywhere_is_an_unavailable_database(
-    account: Account, database: Database
-) -> None:
+def test_password_that_is_wrong_everywhere_is_an_unavailable_database(account: Account, database: Database) -> None:
     account.set_in_database("another")
     with pytest.raises(DatabaseUnavailable):
         user_of(database)
@@ -147,9 +141,7 @@ def test_secret_that_cannot_be_fetched_is_unavailable(account: Account, database
         user_of(database)
 
 
-def test_address_of_a_proxy_comes_before_the_host_of_the_secret(
-    account: Account, certificates: Certificates
-) -> None:
+def test_address_of_a_proxy_comes_before_the_host_of_the_secret(account: Account, certificates: Certificates) -> None:
     text = json.loads(account.text("first")) | {"host": "database.invalid", "port": 1}
     account.client.put_secret_value(SecretId=account.arn, SecretString=json.dumps(text))
     url = f"postgresql://localhost:{account.port}/meridian"

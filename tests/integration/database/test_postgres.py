@@ -210,9 +210,7 @@ def test_sixteen_threads_share_a_connection(database: PostgresDatabase) -> None:
         answers = []
         for turn in range(20):
             insert(database, f"{number:02}-{turn:02}", str(number))
-            answers += database.execute(
-                "SELECT :number::int * 1000 + :turn::int", {"number": number, "turn": turn}
-            )
+            answers += database.execute("SELECT :number::int * 1000 + :turn::int", {"number": number, "turn": turn})
         return answers
 
     with ThreadPoolExecutor(16) as pool:

@@ -98,9 +98,7 @@ def test_of_decisions_that_arrive_together_exactly_one_is_accepted_and_applied(e
     engine.until(run_id, "suspended")
 
     with ThreadPoolExecutor(6) as pool:
-        answers = list(
-            pool.map(lambda n: engine.ingress.decide(run_id, decision("approved", by=f"dr-{n}")), range(6))
-        )
+        answers = list(pool.map(lambda n: engine.ingress.decide(run_id, decision("approved", by=f"dr-{n}")), range(6)))
 
     accepted = [n for n, answer in enumerate(answers) if answer.accepted]
     assert len(accepted) == 1
@@ -155,9 +153,7 @@ def test_a_wait_is_resumed_with_data(engine: Engine) -> None:
 
 def test_a_wait_is_over_after_its_timeout(engine: Engine) -> None:
     pause = {"id": "pause", "type": "wait", "timeoutSeconds": 2, "next": "done", "onTimeout": "late"}
-    run_id = engine.start(
-        [pause, {"id": "done", "type": "end"}, {"id": "late", "type": "end", "output": "'late'"}]
-    )
+    run_id = engine.start([pause, {"id": "done", "type": "end"}, {"id": "late", "type": "end", "output": "'late'"}])
 
     waiting = engine.until(run_id, "waiting")["waiting"]
     since, until = (datetime.fromisoformat(waiting[name]) for name in ("since", "until"))
@@ -190,9 +186,7 @@ def test_a_failing_run_ends_with_the_code_and_the_reason_of_its_node(engine: Eng
 
 
 def test_an_expression_that_does_not_apply_ends_the_run_without_telling_the_value(engine: Engine) -> None:
-    run_id = engine.start(
-        [{"id": "sum", "type": "set", "values": {"x": "abs(event.subjects.patient)"}, "next": "sum"}]
-    )
+    run_id = engine.start([{"id": "sum", "type": "set", "values": {"x": "abs(event.subjects.patient)"}, "next": "sum"}])
 
     failed = engine.until(run_id, "failed")
     assert failed["error"] == {"node": "sum", "reason": "values.x: abs() takes number, not string", "code": 500}

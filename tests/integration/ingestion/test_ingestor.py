@@ -345,9 +345,7 @@ def test_a_run_that_was_accepted_before_is_indexed_as_it_was_started(control: Co
     assert detail.run.created_at == first_received
 
 
-def test_a_database_that_goes_away_before_the_row_is_completed_by_the_redelivery(
-    control: Control, postgres_url: str
-):
+def test_a_database_that_goes_away_before_the_row_is_completed_by_the_redelivery(control: Control, postgres_url: str):
     control.definitions.publish("a", definition(), activate=True)
     event = an_event()
 

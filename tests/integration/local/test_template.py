@@ -88,8 +88,6 @@ def test_what_cannot_be_done_here_is_said(event: str, said: str, tmp_path: Path)
 def test_the_projects_own_template_has_its_functions_and_apis() -> None:
     application = json.loads(read(ROOT / "template.yaml").stdout)
 
-    assert {"IngestionFunction", "RunsFunction", "WorkflowsFunction", "EngineFunction"} <= set(
-        application["functions"]
-    )
+    assert {"IngestionFunction", "RunsFunction", "WorkflowsFunction", "EngineFunction"} <= set(application["functions"])
     for route in application["routes"]:
         assert ("/internal/" in route["path"]) == (route["api"] == "InternalApi")

@@ -11,9 +11,7 @@ BACKENDS = ("postgresql", "sqlite")
 
 
 @pytest.fixture(params=BACKENDS)
-def new_url(
-    request: pytest.FixtureRequest, new_postgres_url: Callable[[], str], tmp_path: Path
-) -> Callable[[], str]:
+def new_url(request: pytest.FixtureRequest, new_postgres_url: Callable[[], str], tmp_path: Path) -> Callable[[], str]:
     """Makes empty databases of one backend; each call gives the URL of a new one."""
     if request.param == "postgresql":
         return new_postgres_url

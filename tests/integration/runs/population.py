@@ -72,9 +72,7 @@ def populate(url: str, rows: int) -> SqlRunStore:
     if database.dialect == "postgresql":
         _fill_subjects(database)
         ((name,),) = database.execute("SELECT quote_ident(current_database())")
-        database.execute(
-            f"ALTER DATABASE {name} SET maintenance_work_mem = '512MB'"
-        )  # the indexes in half the time
+        database.execute(f"ALTER DATABASE {name} SET maintenance_work_mem = '512MB'")  # the indexes in half the time
     database.close()
     store = open_run_store(url)
     assert isinstance(store, SqlRunStore)

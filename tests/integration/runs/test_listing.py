@@ -166,9 +166,7 @@ def test_the_limit_counts_rows_that_the_filter_admits(store: SqlRunStore) -> Non
     ],
     ids=lambda chosen: "+".join(name for name, value in asdict(chosen).items() if value is not None) or "all",
 )
-def test_a_thousand_runs_of_one_instant_come_each_once_in_pages_of_seven(
-    store: SqlRunStore, chosen: RunFilter
-) -> None:
+def test_a_thousand_runs_of_one_instant_come_each_once_in_pages_of_seven(store: SqlRunStore, chosen: RunFilter) -> None:
     numbers = list(range(1000))
     random.Random(7).shuffle(numbers)
     with store.database.transaction():

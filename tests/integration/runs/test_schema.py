@@ -38,9 +38,7 @@ def catalog(database: Database) -> dict[str, Any]:
             "SELECT table_name, column_name, upper(data_type), is_nullable, column_default "
             "FROM information_schema.columns WHERE table_schema = 'public'"
         )
-        objects = database.execute(
-            "SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
-        )
+        objects = database.execute("SELECT 'index', indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'")
         objects += database.execute(
             "SELECT 'trigger', tgname, pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal"
         )
@@ -51,8 +49,7 @@ def columns_and_indexes(database: Database) -> tuple[set[tuple[str, str, str]], 
     """What both backends can be compared by: (table, column, type) and the names of the project's indexes."""
     if database.dialect == "sqlite":
         columns = database.execute(
-            "SELECT m.name, c.name, c.type "
-            "FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
+            "SELECT m.name, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'"
         )
         indexes = database.execute("SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL")
     else:
@@ -87,9 +84,7 @@ def test_an_index_of_each_earlier_release_ends_as_a_fresh_one(new_url: Callable[
     detail = store.get("obs-1")
     assert detail is not None
     assert (detail.run.workflow_name, detail.run.created_at) == ("Old", CREATED_AT)
-    assert [row.id for row in store.find(RunFilter(subject=("patient", "p-42"), status="live"), None, 5)] == [
-        "obs-1"
-    ]
+    assert [row.id for row in store.find(RunFilter(subject=("patient", "p-42"), status="live"), None, 5)] == ["obs-1"]
     store.close()
     database.close()
 

@@ -262,9 +262,7 @@ def test_the_restate_of_a_run_can_be_named_later(store: SqlRunStore) -> None:
 def test_live_rows_are_walked_by_restate_in_either_direction(store: SqlRunStore) -> None:
     for number in range(6):
         own = number % 2 == 0
-        store.insert(
-            new_run(f"obs-{number}", "a", minutes=number, restate_url=RESTATE_URL if own else "https://other")
-        )
+        store.insert(new_run(f"obs-{number}", "a", minutes=number, restate_url=RESTATE_URL if own else "https://other"))
     insert_row(store, "nowhere", created_at=at(9))
     store.set_final_status("obs-2:a", "completed", at(10))
 

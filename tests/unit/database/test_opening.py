@@ -31,16 +31,11 @@ def test_another_url_is_refused_naming_the_setting_and_not_the_url(url: str) -> 
     assert str(refusal.value) == "DEFINITION_STORE_URL must start with postgresql:// or sqlite:"
 
 
-@pytest.mark.parametrize(
-    ("url", "spared"), [("sqlite::memory:", "psycopg"), ("postgresql://u@host/db", "sqlite3")]
-)
+@pytest.mark.parametrize(("url", "spared"), [("sqlite::memory:", "psycopg"), ("postgresql://u@host/db", "sqlite3")])
 def test_only_the_backend_that_is_asked_for_is_imported(url: str, spared: str) -> None:
     program = (
         "import sys; from meridian.runs.store import open_database; "
         f"open_database({url!r}); sys.exit({spared!r} in sys.modules)"
     )
     layer = Path(open_database.__code__.co_filename).parents[2]
-    assert (
-        subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(layer)}, check=False).returncode
-        == 0
-    )
+    assert subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": str(layer)}, check=False).returncode == 0

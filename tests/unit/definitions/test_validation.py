@@ -92,9 +92,7 @@ def test_a_definition_of_every_node_type_is_valid() -> None:
 
 def test_a_loop_is_allowed() -> None:
     assert problems(changed("nodes", 7, "next", to="check")) == [Problem("/nodes/8", "no path leads to this node")]
-    assert problems(changed("nodes", 6, "next", to="compute")) == [
-        Problem("/nodes/9", "no path leads to this node")
-    ]
+    assert problems(changed("nodes", 6, "next", to="compute")) == [Problem("/nodes/9", "no path leads to this node")]
 
 
 @pytest.mark.parametrize(

@@ -447,9 +447,7 @@ def test_an_abnormal_potassium_is_dismissed() -> None:
 
 
 def test_a_control_that_does_not_come_fails_the_alert() -> None:
-    world = sample(
-        "potassium-alert", '{"code": "K", "value": 7}', decided("repeat"), {"resumed": False, "data": None}
-    )
+    world = sample("potassium-alert", '{"code": "K", "value": 7}', decided("repeat"), {"resumed": False, "data": None})
     assert world.failure().reason == "no control sample within four hours"
 
 

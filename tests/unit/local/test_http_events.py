@@ -63,9 +63,7 @@ def test_the_default_route_takes_the_rest() -> None:
     assert match == Match(default, {})
 
 
-def event(
-    target: str = "/api/runs", headers: list[tuple[str, str]] | None = None, body: bytes = b""
-) -> dict[str, Any]:
+def event(target: str = "/api/runs", headers: list[tuple[str, str]] | None = None, body: bytes = b"") -> dict[str, Any]:
     request = Request("GET", target, headers or [], body, "127.0.0.1")
     match = match_route(ROUTES, "GET", target.partition("?")[0])
     assert match is not None

@@ -151,9 +151,7 @@ class TestList:
         assert set(statuses.values()) == {"unknown"}
 
     @pytest.mark.parametrize(("output", "status"), [("live", "running"), ("unknown", "unknown")])
-    def test_the_placeholder_is_running_only_when_its_invocation_lives(
-        self, world: World, output: str, status: str
-    ):
+    def test_the_placeholder_is_running_only_when_its_invocation_lives(self, world: World, output: str, status: str):
         world.restate.outputs[world.started("r", EMPTY)] = output
         assert world.statuses() == {"r": status}
         assert world.counted == []

@@ -24,9 +24,7 @@ class Console:
     provider's origins besides the issuer's.
     """
 
-    def __init__(
-        self, assets: Assets, sign_in: Mapping[str, str] | None, identity_origins: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, assets: Assets, sign_in: Mapping[str, str] | None, identity_origins: Sequence[str] = ()) -> None:
         self._assets = assets
         self._config = Asset("application/json", jsontext.serialize({"signIn": sign_in}).encode())
         origins = [origin(sign_in["issuer"]), *identity_origins] if sign_in is not None else []

@@ -64,9 +64,7 @@ def _texts(
                 yield place, value
 
 
-def _select(
-    value: Any, path: list[str], place: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+def _select(value: Any, path: list[str], place: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     if not path:
         yield place, value
         return

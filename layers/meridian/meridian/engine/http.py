@@ -35,9 +35,7 @@ class Answer:
     content: bytes
 
 
-async def exchange(
-    method: str, url: str, headers: Mapping[str, str], content: bytes | None, timeout: float
-) -> Answer:
+async def exchange(method: str, url: str, headers: Mapping[str, str], content: bytes | None, timeout: float) -> Answer:
     """One try. Redirects are not followed, proxies and `.netrc` of the environment are not used.
 
     :raises NoAnswer: also when the whole answer is not there within `timeout` seconds.

@@ -36,9 +36,7 @@ class HttpMemoryClient:
     that is tried again after it happened is known by its writer and answered as a success.
     """
 
-    def __init__(
-        self, url: str, signer: Signer | None = None, delays: Sequence[float] = (0.3, 0.6, 1.2, 2.4)
-    ) -> None:
+    def __init__(self, url: str, signer: Signer | None = None, delays: Sequence[float] = (0.3, 0.6, 1.2, 2.4)) -> None:
         self._url = url.rstrip("/")
         self._signer = signer
         self._delays = delays  # seconds between two tries

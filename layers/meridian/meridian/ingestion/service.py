@@ -173,12 +173,11 @@ class Ingestor:
             except Unavailable as failure:
                 return failure
 
-        if len(deliveries) == 1:
-            attempts = [attempt(deliveries[0])]
-        else:
-            attempts = list(self._senders.map(attempt, deliveries))
-        started = [result for result in attempts if isinstance(result, DeliveryResult)]
-        failures = [failure for failure in attempts if isinstance(failure, Unavailable)]
+        # A single delivery, the common case, is sent from this thread.
+        attempts = map(attempt, deliveries) if len(deliveries) == 1 else self._senders.map(attempt, deliveries)
+        results = list(attempts)
+        started = [result for result in results if isinstance(result, DeliveryResult)]
+        failures = [failure for failure in results if isinstance(failure, Unavailable)]
         if failures:
             raise type(failures[0])(
                 f"{failures[0].detail} Send the event again to complete it.",
@@ -305,9 +304,7 @@ def _run_input(event: Event, delivery: Delivery, run: NewRun) -> dict[str, Any]:
     }
 
 
-def _reported(
-    plan: Plan, started: Sequence[DeliveryResult], rows: Sequence[EventRow]
-) -> tuple[DeliveryResult, ...]:
+def _reported(plan: Plan, started: Sequence[DeliveryResult], rows: Sequence[EventRow]) -> tuple[DeliveryResult, ...]:
     """The entries of the answer.
 
     When anteriority skips every target, they are the rows that the event started, as duplicates. (Spec: Event

@@ -30,9 +30,7 @@ def withdraw_request(
     return all(sent)
 
 
-def _withdraw_one(
-    ingress: Ingress, row: RunRow, pending_id: str, kind: str, subject_id: str, timeout: float
-) -> bool:
+def _withdraw_one(ingress: Ingress, row: RunRow, pending_id: str, kind: str, subject_id: str, timeout: float) -> bool:
     where = {"runId": row.id, "workflow": row.slug, "kind": kind}
     nobody = {"by": None, "comment": None, "data": None}
     closure = {"requestId": f"{row.id}:{pending_id}", "outcome": "withdrawn", **nobody, "closedAt": now()}
