@@ -278,7 +278,12 @@ def test_no_log_line_holds_what_belongs_to_a_subject(api: httpx.Client, stack: R
 def test_an_unavailable_restate_is_told_and_the_list_still_answers(tmp_path: Path):
     with running_stack(tmp_path / "data") as own, httpx.Client(base_url=own.api, timeout=30) as api:
         publish(api, "waits", {**json.loads((ROOT / "workflows" / "potassium-alert.json").read_text())})
-        event = {"eventId": "before", "type": "observation.created", "data": POTASSIUM}
+        event = {
+            "eventId": "before",
+            "type": "observation.created",
+            "subjects": {"patient": "p-1"},
+            "data": POTASSIUM,
+        }
         assert api.post("/api/events", json=event).status_code == 202
         until(lambda: True if api.get("/api/runs").json()["runs"][0]["status"] == "suspended" else None)
         stop_restate(own)
