@@ -26,9 +26,9 @@ INTROSPECTION_LIMIT = 0.1  # of the time of the pass by ingress calls: ten times
 
 INSERT = """
 INSERT INTO runs (id, service, workflow_name, event, created_at, updated_at, workflow_slug, restate_url)
-SELECT 'bench-' || n || ':waits', 'meridianWorkflow', 'Waits', '{}', t, t, 'waits', :url
+SELECT 'bench-' || n || CAST(:suffix AS text), 'meridianWorkflow', 'Waits', '{}', t, t, 'waits', CAST(:url AS text)
 FROM (SELECT n, to_char(timestamp '2026-01-01' + n * interval '1 second', 'YYYY-MM-DD"T"HH24:MI:SS".000Z"') AS t
-      FROM generate_series(1, :rows) n) AS rows ON CONFLICT DO NOTHING
+      FROM generate_series(1, CAST(:rows AS integer)) n) AS rows ON CONFLICT DO NOTHING
 """
 
 
@@ -39,7 +39,7 @@ def run(database_url: str, ingress_url: str, admin_url: str) -> list[Row]:
     ingress, admin = Ingress(ingress_url), Admin(admin_url)
     run_ids = [f"bench-{number}:waits" for number in range(1, ROWS + 1)]
     _start_runs(ingress, run_ids)
-    database.execute(INSERT, {"url": ingress.url, "rows": ROWS})
+    database.execute(INSERT, {"url": ingress.url, "rows": ROWS, "suffix": ":waits"})
     database.execute("ANALYZE runs")
 
     settlement = Settlement(SqlRunStore(database), ingress, (), lambda *_: None)
