@@ -1,0 +1,178 @@
+"""Workflow memory: an operation of the service against a bare statement, and a writer beside a sweep.
+
+The bare statement is the shortest that does the same for one caller: it knows neither turns nor retries.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import psycopg
+
+from meridian.database import open_database
+from meridian.inputs import validated
+from meridian.memory.answers import read_answer, written_answer
+from meridian.memory.model import Conflicted, Written
+from meridian.memory.requests import AddressFields, WriteBody
+from meridian.memory.store import MemoryStore, open_memory_store
+from meridian.sweep import sweep
+from tests.benchmarks.rows import Row, row
+
+OPERATIONS, WARM_UP = 1_500, 200
+EXPIRED = 100_000
+
+VALUE = {"code": "K", "level": 6.1, "unit": "mmol/L", "history": [{"at": "2026-11-30T20:09:00Z", "level": 5.2}] * 10}
+ADDRESS = {"scope": "workflow", "subjectKind": "patient", "workflow": "potassium-alert", "key": "last-level"}
+BODY = {
+    **ADDRESS,
+    "type": {"kind": "Observation"},
+    "typeName": "Observation",
+    "value": VALUE,
+    "writtenBy": {"workflow": "potassium-alert", "run": "e-1:potassium-alert", "node": "remember"},
+}
+
+AT = "subject_kind = %(kind)s AND subject_id = %(id)s AND scope = %(scope)s AND workflow = %(workflow)s AND key = %(key)s"
+READ = f"""
+SELECT type, type_name, value, version, written_at, expires_at, written_by FROM workflow_memory
+WHERE {AT} AND expires_at > now()
+"""
+WRITE = """
+INSERT INTO workflow_memory (subject_kind, subject_id, scope, workflow, key, type, type_name, value, expires_at,
+  written_by)
+VALUES (%(kind)s, %(id)s, %(scope)s, %(workflow)s, %(key)s, %(type)s, %(type_name)s, %(value)s,
+  now() + interval '30 days', %(written_by)s)
+ON CONFLICT (subject_kind, subject_id, scope, workflow, key) DO UPDATE SET type = EXCLUDED.type,
+  type_name = EXCLUDED.type_name, value = EXCLUDED.value, version = EXCLUDED.version,
+  written_at = EXCLUDED.written_at, expires_at = EXCLUDED.expires_at, written_by = EXCLUDED.written_by
+RETURNING version, expires_at
+"""
+WRITE_IF_VERSION = f"""
+UPDATE workflow_memory SET type = %(type)s, type_name = %(type_name)s, value = %(value)s,
+  version = nextval('workflow_memory_version_seq'), written_at = now(), expires_at = now() + interval '30 days',
+  written_by = %(written_by)s
+WHERE {AT} AND version = %(expected)s AND expires_at > now()
+RETURNING version, expires_at
+"""
+FILL = """
+INSERT INTO workflow_memory (subject_kind, subject_id, scope, workflow, key, type, type_name, value, expires_at,
+  written_by)
+SELECT 'patient', 'p-' || n, 'workflow', 'w', 'k', '{}', 'T', repeat('x', 200),
+  now() + CASE WHEN n <= %s THEN interval '-1 day' ELSE interval '1 day' END, '{}'
+FROM generate_series(1, %s) AS n
+"""
+
+
+def run(database_url: str) -> list[Row]:
+    """The rows of issue's table: seconds per operation, by median."""
+    store = open_memory_store(open_database(database_url))
+    with psycopg.connect(database_url, autocommit=True, prepare_threshold=None) as connection:
+        connection.execute(FILL, [0, EXPIRED])  # a table of a size
+        connection.execute("ANALYZE workflow_memory")
+        rows = [
+            _compared("memory read", *_reads(store, connection)),
+            _compared("memory write", *_writes(store, connection)),
+            _compared("memory conditional write", *_conditional_writes(store, connection)),
+        ]
+        connection.execute("DELETE FROM workflow_memory")
+        rows.append(_beside_a_sweep(store, connection))
+    store.database.close()
+    return rows
+
+
+Operation = Callable[[int], object]
+
+
+def _compared(name: str, service: Operation, bare: Operation) -> Row:
+    """Both in turn, so that they meet the same machine and the same table."""
+    ours, theirs = [], []
+    for number in range(WARM_UP + OPERATIONS):
+        for operation, times in ((service, ours), (bare, theirs)):
+            began = time.perf_counter()
+            operation(number)
+            times.append(time.perf_counter() - began)
+    limit = 1.3
+    return row(
+        f"{name}: service call against the bare statement", median(ours[WARM_UP:]), median(theirs[WARM_UP:]), limit
+    )
+
+
+def _reads(store: MemoryStore, connection: psycopg.Connection[Any]) -> tuple[Operation, Operation]:
+    store.write(validated(WriteBody, {**BODY, "subjectId": "read"}, "body").write)
+    body, key = {**ADDRESS, "subjectId": "read"}, _key("read")
+    return (
+        lambda _: read_answer(store.read(validated(AddressFields, body, "body").address)),
+        lambda _: json.loads(connection.execute(READ, key).fetchall()[0][2]),
+    )
+
+
+def _writes(store: MemoryStore, connection: psycopg.Connection[Any]) -> tuple[Operation, Operation]:
+    content = _content("bare")
+    return (
+        lambda number: _write(store, "service", number),
+        lambda _: connection.execute(WRITE, content | {"value": json.dumps(VALUE)}).fetchall(),
+    )
+
+
+def _conditional_writes(store: MemoryStore, connection: psycopg.Connection[Any]) -> tuple[Operation, Operation]:
+    """Each write expects the version of the one before it."""
+    versions = [_write(store, "service", -1).version, connection.execute(WRITE, _content("bare")).fetchall()[0][0]]
+
+    def ours(number: int) -> None:
+        versions[0] = _write(store, "service", number, expectedVersion=versions[0]).version
+
+    def theirs(_: int) -> None:
+        content = _content("bare") | {"value": json.dumps(VALUE), "expected": versions[1]}
+        versions[1] = connection.execute(WRITE_IF_VERSION, content).fetchall()[0][0]
+
+    return ours, theirs
+
+
+def _write(store: MemoryStore, subject: str, number: int, **more: Any) -> Written:
+    visit = {**BODY["writtenBy"], "node": f"remember.{number}"}  # type: ignore[dict-item]
+    body = {**BODY, "subjectId": subject, "writtenBy": visit, **more}
+    outcome = store.write(validated(WriteBody, body, "body").write)
+    assert not isinstance(outcome, Conflicted)
+    written_answer(outcome)
+    return outcome
+
+
+def _key(subject: str) -> dict[str, Any]:
+    return {"kind": "patient", "id": subject, **{name: ADDRESS[name] for name in ("scope", "workflow", "key")}}
+
+
+def _content(subject: str) -> dict[str, Any]:
+    return _key(subject) | {
+        "type": json.dumps(BODY["type"]),
+        "type_name": BODY["typeName"],
+        "value": json.dumps(VALUE),
+        "written_by": json.dumps(BODY["writtenBy"]),
+    }
+
+
+def _beside_a_sweep(store: MemoryStore, connection: psycopg.Connection[Any]) -> Row:
+    """A writer's median while 100,000 expired items are removed, against its median on the same table at rest."""
+    connection.execute(FILL, [EXPIRED, 2 * EXPIRED])
+    connection.execute("ANALYZE workflow_memory")
+    at_rest = [_timed(store, number) for number in range(WARM_UP + OPERATIONS)][WARM_UP:]
+    sweeping, removed = open_memory_store(open_database(store.database.url)), []
+    thread = threading.Thread(target=lambda: removed.append(sweep(sweeping.delete_expired, lambda: 300_000)))
+    thread.start()
+    beside = []
+    while thread.is_alive():
+        beside.append(_timed(store, len(beside)))
+    thread.join()
+    sweeping.database.close()
+    assert removed == [EXPIRED]
+    assert len(beside) > 100, "the sweep was over before the writer could be measured"
+    return row("a writer while 100,000 expired items are removed", median(beside), median(at_rest), 2.0)
+
+
+def _timed(store: MemoryStore, number: int) -> float:
+    began = time.perf_counter()
+    _write(store, f"w-{number % 50}", number)
+    return time.perf_counter() - began
