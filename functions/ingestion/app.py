@@ -17,7 +17,7 @@ from meridian.ingestion.forms import from_event_bus, from_request
 from meridian.ingestion.recent import RecentEvent
 from meridian.ingestion.service import Ingestor
 from meridian.inputs import parse_json
-from meridian.observability import logger
+from meridian.observability import correlate, logger, name
 from meridian.runs.cursor import encode_cursor
 from meridian.runs.model import Position
 from meridian.runs.volume import volume_by_type, volume_days
@@ -42,7 +42,7 @@ def ingestor() -> Ingestor:
 @app.post("/api/events")
 def post_event() -> Response[str]:
     event = _recorded_when_refused(lambda: from_request(app.current_event.headers, body_bytes(app.current_event)))
-    logger.append_keys(eventId=event.id)
+    name(eventId=event.id)
     ingestion = ingestor().ingest(event)
     return json_response(ingestion.as_json(), 202 if ingestion.started else 200)
 
@@ -82,7 +82,9 @@ def process_messages(batch: dict[str, Any], context: LambdaContext) -> Any:
 
 def _process_message(record: Any) -> None:
     try:
+        correlate(record.message_id)
         event = _recorded_when_refused(lambda: from_event_bus(parse_json(record.body.encode())))
+        name(eventId=event.id)
         ingestor().ingest(event)
     except ProblemError as problem:
         # The message goes back to its queue; one that no try can read ends in the dead-letter queue.

@@ -11,7 +11,6 @@ from meridian.api import http_handler, json_response, make_resolver, read_body, 
 from meridian.api.paging import PageQuery
 from meridian.clock import text
 from meridian.config import Settings
-from meridian.errors import DatabaseUnavailable, RestateUnavailable
 from meridian.observability import count_settled
 from meridian.runs.cursor import encode_cursor
 from meridian.runs.model import RunFilter, RunRow, StatusFilter
@@ -160,17 +159,9 @@ def healthz() -> Response[str]:
 @app.get("/readyz")
 def readyz() -> Response[str]:
     """Ready when the run store and Restate's ingress both answer."""
-    checks = {"runStore": _run_store_answers(), "restate": wiring.ingress.is_healthy()}
+    checks = wiring.readiness()
     ready = all(checks.values())
     return json_response({"status": "ready" if ready else "unavailable", "checks": checks}, 200 if ready else 503)
-
-
-def _run_store_answers() -> bool:
-    try:
-        wiring.runs.ping()
-    except (DatabaseUnavailable, RestateUnavailable):
-        return False
-    return True
 
 
 def _run(run: RunRow) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from aws_lambda_powertools.tracing import Tracer
+from aws_lambda_powertools.metrics import MetricUnit
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from meridian.clock import age
 from meridian.config import Settings
-from meridian.observability import observed
+from meridian.observability import count, gauge, observed, span
 from meridian.settlement.deadline import Deadline
 from meridian.settlement.lease import Lease
 from meridian.settlement.sweep import SettlementPass
@@ -20,7 +21,6 @@ DEFAULT_INTERVAL_MS = 60_000
 MARGIN_SECONDS = 5.0
 
 logger = logging.getLogger("meridian.runs")
-tracer = Tracer(service="meridian")
 settings = Settings()
 wiring = Wiring(settings, needs_definitions=False)
 INTERVAL_MS = settings.whole_number("RUN_SETTLE_INTERVAL_MS", DEFAULT_INTERVAL_MS)
@@ -28,8 +28,7 @@ RESTATE_URL, RESTATE_ADMIN_URL = settings.restate_url, settings.url("RESTATE_ADM
 
 
 def _span() -> AbstractContextManager[Any]:
-    span: AbstractContextManager[Any] = tracer.provider.in_subsegment("runs.settle")
-    return span
+    return span("runs.settle")
 
 
 @cache
@@ -43,8 +42,20 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """One pass within the time of the invocation. Safe to run again, and several at once."""
     if INTERVAL_MS == 0:
         return {"ran": False}
+    _tell_health()
     deadline = Deadline(context.get_remaining_time_in_millis() / 1000 - MARGIN_SECONDS)
     result = settlement_pass().run(deadline)
     answer = {"ran": result.ran, "finished": result.finished, "rows": dict(result.rows)}
+    count("meridian.settlement.passes", int(result.ran))
     logger.info("settlement pass", extra=answer)
     return answer
+
+
+def _tell_health() -> None:
+    """What the alarms watch: whether the stack is ready, and the age of its oldest live run in seconds."""
+    checks = wiring.readiness()
+    gauge("meridian.ready", int(all(checks.values())))
+    if checks["runStore"]:
+        oldest = wiring.runs.oldest_live()
+        seconds = age(oldest).total_seconds() if oldest is not None else 0.0
+        gauge("meridian.runs.oldest_live", seconds, MetricUnit.Seconds)

@@ -16,6 +16,11 @@ def text(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
 
 
+def age(moment: str) -> timedelta:
+    """How long ago `moment`, in the form of the run index, was. Raises `ValueError` for another form."""
+    return datetime.now(UTC) - datetime.fromisoformat(moment)
+
+
 def ago(**duration: float) -> str:
     """The time `duration` (as for `timedelta`) before now."""
     return text(datetime.now(UTC) - timedelta(**duration))

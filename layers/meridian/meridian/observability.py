@@ -1,26 +1,33 @@
 """Logs, metrics and traces, once per function.
 
 The concepts log through the standard library under `meridian.…`; the logger made here formats what they write
-as one JSON document a line. No log line holds a subject's data: errors are logged by their type and place, never
-by their message.
+as one JSON document a line. No log line and no trace holds a subject's data: errors are told by their type and place,
+never by their message, and neither answers nor addresses that are called are traced.
 """
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, cast
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit, single_metric
+from aws_lambda_powertools.tracing import Tracer
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from meridian import correlation
+
 NAMESPACE = "Meridian"
+SERVICE = os.environ.get("POWERTOOLS_SERVICE_NAME") or "meridian"  # on AWS the stack
 
 # The name of the logger is the parent of every `meridian.…` logger, so that all of them are formatted alike.
-logger = Logger(service="meridian", utc=True, use_rfc3339=True)
-metrics = Metrics(namespace=NAMESPACE, service="meridian")
+logger = Logger(service=SERVICE, utc=True, use_rfc3339=True)
+metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
+tracer = Tracer(service=SERVICE, auto_patch=False)
 
 # Most invocations have nothing to count.
 warnings.filterwarnings("ignore", message="No application metrics to publish")
@@ -42,12 +49,14 @@ Handler = Callable[[dict[str, Any], LambdaContext], Any]
 
 
 def observed(handler: Handler) -> Handler:
-    """A Lambda handler with the invocation's context in every log line and its metrics written at its end."""
+    """A Lambda handler with the invocation's context in every log line, traced, its metrics written at its end."""
 
+    @tracer.capture_lambda_handler(capture_response=False, capture_error=False)
     @logger.inject_lambda_context(clear_state=True)
     @metrics.log_metrics(capture_cold_start_metric=False)
     @wraps(handler)
     def observed_handler(event: dict[str, Any], context: LambdaContext) -> Any:
+        correlation.begin(None)
         return handler(event, context)
 
     return cast(Handler, observed_handler)
@@ -60,7 +69,7 @@ def count_settled(ending: str, source: str) -> None:
         unit=MetricUnit.Count,
         value=1,
         namespace=NAMESPACE,
-        default_dimensions={"service": "meridian", "ending": ending, "source": source},
+        default_dimensions={"service": SERVICE, "ending": ending, "source": source},
     ):
         pass
 
@@ -68,6 +77,31 @@ def count_settled(ending: str, source: str) -> None:
 def count(name: str, value: int = 1) -> None:
     """Adds `value` to the metric `name` of this invocation."""
     metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)
+
+
+def gauge(name: str, value: float, unit: MetricUnit = MetricUnit.Count) -> None:
+    """Tells the value that `name` has now."""
+    metrics.add_metric(name=name, unit=unit, value=value)
+
+
+def correlate(correlation_id: str, **keys: str) -> None:
+    """From here on every log line, the trace and the calls to Restate name the request, and `keys` beside it."""
+    correlation.begin(correlation_id)
+    logger.set_correlation_id(correlation_id)
+    name(**keys)
+
+
+def name(**keys: str) -> None:
+    """Names what the invocation is about, such as `eventId`, in its log lines and its trace."""
+    logger.append_keys(**keys)
+    for key, value in keys.items():
+        tracer.put_annotation(key, value)
+
+
+def span(title: str) -> AbstractContextManager[Any]:
+    """A part of the invocation that its trace shows by itself."""
+    part: AbstractContextManager[Any] = tracer.provider.in_subsegment(title)
+    return part
 
 
 def log_unexpected(error: BaseException) -> None:

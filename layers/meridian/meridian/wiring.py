@@ -1,5 +1,6 @@
 """Putting the parts of a function together from its settings."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from meridian.config import Settings
 from meridian.database import Database, Schema, ensure_schema
 from meridian.definitions.store import DefinitionStore
-from meridian.errors import ConfigurationError
+from meridian.errors import ConfigurationError, ProblemError
 from meridian.ingestion.recent import RecentEvents
 from meridian.restate.ingress import Ingress
 from meridian.runs.schema import RUN_SCHEMA
@@ -82,6 +83,21 @@ class Wiring:
         if self.settings.in_lambda:
             close_around_snapshot(ingress.close)
         return ingress
+
+    def readiness(self) -> dict[str, bool]:
+        """Whether the run store and Restate's ingress answer, each by itself."""
+
+        def run_store() -> bool:
+            self.runs.ping()
+            return True
+
+        def answers(ask: Callable[[], bool]) -> bool:
+            try:
+                return ask()
+            except ProblemError:  # of the connection, or of the secret that opens it
+                return False
+
+        return {"runStore": answers(run_store), "restate": answers(self.ingress.is_healthy)}
 
     @cached_property
     def admin(self) -> "Admin | None":

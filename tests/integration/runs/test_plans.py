@@ -196,6 +196,12 @@ def test_a_settlement_pass_reads_its_page_of_live_rows_off_an_index(
     assert plan.rows_read == 100
 
 
+def test_the_oldest_live_run_is_one_entry_of_an_index(million: SqlRunStore) -> None:
+    plan = plan_of(million, (queries.OLDEST_LIVE, {}))
+    assert plan.scanned_tables == []
+    assert plan.rows_read == 1
+
+
 def test_the_rows_of_other_restates_are_passed_over_in_the_order_of_the_live_rows(million: SqlRunStore) -> None:
     plan = plan_of(million, queries.live_runs(RESTATE_URL, own=False, after=None, newest_first=False, limit=100))
     assert plan.scanned_tables == []

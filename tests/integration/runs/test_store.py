@@ -277,6 +277,15 @@ def test_live_rows_are_walked_by_restate_in_either_direction(store: SqlRunStore)
     assert walk(newest_first=True, after=Position(at(4), "obs-4:a")) == ["obs-0:a"]
 
 
+def test_oldest_live_run_is_the_first_without_an_end(store: SqlRunStore) -> None:
+    assert store.oldest_live() is None
+    for number in (2, 0, 1):
+        store.insert(new_run(f"obs-{number}", "a", minutes=number))
+    store.set_final_status("obs-0:a", "failed", at(10))
+
+    assert store.oldest_live() == at(1)
+
+
 def test_ping_returns_when_the_database_answers(store: SqlRunStore) -> None:
     store.ping()
 

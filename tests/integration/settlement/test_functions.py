@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from meridian.clock import ago
 from tests.services.functions import ROOT, Context, load_function
 from tests.services.stage import ASK, END, VISIT, WAIT, Stage, staged
 
@@ -51,6 +52,34 @@ def test_a_tick_settles_what_ended(stage: Stage, monkeypatch, capsys, admin: boo
     assert settled_metrics(capsys.readouterr().out) == [("completed", "sweep")]
     again = function.handler(TICK, Context(remaining_millis=60_000))
     assert again == {"ran": True, "finished": True, "rows": {"live": 1}}
+
+
+def test_a_tick_tells_what_the_alarms_watch(stage: Stage, monkeypatch, capsys):
+    stage.index(created_at=ago(days=2))
+    function = loaded("settlement", stage, monkeypatch)
+    capsys.readouterr()
+
+    function.handler(TICK, Context(remaining_millis=60_000))
+
+    told = metrics(capsys.readouterr().out)
+    assert told["meridian.ready"] == told["meridian.settlement.passes"] == [1.0]
+    assert told["meridian.runs.oldest_live"] == [pytest.approx(2 * 86_400, abs=60)]
+
+
+def test_a_tick_without_restate_tells_that_the_stack_is_not_ready(stage: Stage, monkeypatch, capsys):
+    monkeypatch.setattr(stage.ingress, "url", "http://127.0.0.1:1")
+    function = loaded("settlement", stage, monkeypatch)
+    capsys.readouterr()
+
+    function.handler(TICK, Context(remaining_millis=60_000))
+
+    assert metrics(capsys.readouterr().out)["meridian.ready"] == [0.0]
+
+
+def metrics(output: str) -> dict[str, list[float]]:
+    """The metrics of one invocation, by name."""
+    documents = [json.loads(line) for line in output.splitlines() if line.startswith("{") and '"_aws"' in line]
+    return {name: value for document in documents for name, value in document.items() if name.startswith("meridian.")}
 
 
 def test_a_tick_without_time_settles_nothing(stage: Stage, monkeypatch):

@@ -9,7 +9,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from meridian import jsontext
 from meridian.errors import NotFound, ProblemError, Unavailable
-from meridian.observability import log_unexpected, logger, observed
+from meridian.observability import correlate, log_unexpected, observed
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
@@ -63,7 +63,7 @@ def http_handler(
             return other(event, context)
         request_id = event.get("requestContext", {}).get("requestId")
         if request_id:
-            logger.set_correlation_id(request_id)
+            correlate(request_id)
         try:
             return resolver.resolve(_routable(event), context)
         except Exception as error:  # what the resolver itself could not read

@@ -10,12 +10,15 @@ import restate
 from restate.exceptions import TerminalError
 
 from meridian import clock
+from meridian.correlation import HEADER
 from meridian.engine.driver import RECORD, Driver, read_snapshot
 from meridian.engine.http import HttpCaller
 from meridian.engine.model import InvalidRunInput, Json, RunInput
 from meridian.engine.serde import JSON
 from meridian.engine.settings import EngineSettings
 from meridian.text import unstorable
+
+logger = logging.getLogger("meridian.engine")
 
 WORKFLOW = "meridianWorkflow"
 
@@ -42,6 +45,7 @@ def _workflow(settings: EngineSettings) -> restate.Workflow:
             run_input = RunInput.parse(document)
         except InvalidRunInput as error:
             raise TerminalError(str(error), _BAD_REQUEST) from None
+        _log_attempt(ctx.request(), run_input)
         ctx.set("start", run_input.start_record, JSON)
         return await Driver(ctx, run_input, http, settings.memory, settings.record_ports).drive()
 
@@ -104,6 +108,16 @@ def _record(settings: EngineSettings) -> restate.Service:
         await ctx.run_typed("close", ports.close, options, _message(message, "closure"))
 
     return service
+
+
+def _log_attempt(request: Any, run_input: RunInput) -> None:
+    """Each attempt begins with this line; the id in it is that of the request that started the run."""
+    names = {
+        "runId": run_input.run_id,
+        "eventId": run_input.event.get("eventId"),
+        "correlation_id": request.headers.get(HEADER),
+    }
+    logger.info("run executed", extra=names)
 
 
 _ACCEPTED: Json = {"accepted": True, "reason": None}

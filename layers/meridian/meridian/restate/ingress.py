@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 import httpx
 
-from meridian import jsontext
+from meridian import correlation, jsontext
 from meridian.errors import RestateUnavailable
 from meridian.restate.authorization import ApiKey, bearer
 
@@ -158,7 +158,7 @@ class Ingress:
         timeout: float | None = None,
     ) -> httpx.Response:
         arguments: dict[str, Any] = {
-            "headers": dict(headers or {}),
+            "headers": {**correlation.headers(), **(headers or {})},
             "timeout": self._timeout if timeout is None else timeout,
         }
         if body is not None:

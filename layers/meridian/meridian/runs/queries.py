@@ -63,6 +63,9 @@ FROM runs WHERE event_type IS NOT NULL AND created_at >= :since
 GROUP BY event_type, substr(created_at, 1, 10) ORDER BY event_type, day
 """
 
+# The first entry of runs_status_created_at for live runs.
+OLDEST_LIVE = f"SELECT created_at FROM runs WHERE {STATUS} = 'live' AND {OF_ANY_WORKFLOW} ORDER BY created_at LIMIT 1"  # noqa: S608
+
 PING = "SELECT 1"
 
 

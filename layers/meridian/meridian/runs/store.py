@@ -75,6 +75,10 @@ class RunStore(Protocol):
         `restate_url`, or with `own` false those of every other Restate and of none."""
         ...
 
+    def oldest_live(self) -> str | None:
+        """When the oldest run without a terminal status was created; None when every run has ended."""
+        ...
+
     def ping(self) -> None:
         """Returns when the database answers."""
         ...
@@ -159,6 +163,10 @@ class SqlRunStore:
     ) -> list[RunRow]:
         query = queries.live_runs(restate_url, own=own, after=after, newest_first=newest_first, limit=limit)
         return [*map(from_row, self.database.execute(*query))]
+
+    def oldest_live(self) -> str | None:
+        rows = self.database.execute(queries.OLDEST_LIVE)
+        return str(rows[0][0]) if rows else None
 
     def ping(self) -> None:
         self.database.execute(queries.PING)
