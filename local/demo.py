@@ -16,7 +16,8 @@ from local.terminal import BOLD, DIM, GREEN, RED, YELLOW, Terminal
 from local.waiting import wait_until
 
 WORKFLOWS = ROOT / "workflows"
-EVENTS = ("admission.json", "potassium-normal.json", "potassium.json")  # the last finds what the one before it remembered
+# The last finds what the one before it remembered.
+EVENTS = ("admission.json", "potassium-normal.json", "potassium.json")
 EVENT_FOLDER = ROOT / "events" / "samples"
 
 RUN_SECONDS = 30

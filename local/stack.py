@@ -19,7 +19,7 @@ from local.ports import KeptPorts
 from local.postgres import PostgresServer
 from local.restate import RestateServer
 from local.schedules import Ticker, effective_schedules
-from local.settings import ROOT, InvalidSetting, Settings
+from local.settings import PASSED_ON_TO_ALL, ROOT, InvalidSetting, Settings
 from local.template import read_template
 from local.terminal import Terminal
 
@@ -158,7 +158,8 @@ class Stack:
 def configured_environment(declared: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     """The declared variables with the values of the stack, without those that name a secret of AWS.
 
-    Log settings and those of Powertools go to every function.
+    Log settings and those of Powertools go to every function, and so does the folder of the definitions, which a run
+    index in SQLite needs and the template, being for AWS, does not declare.
     """
     local = dict(declared)
     for name, stand_in in SECRETS.items():
@@ -167,7 +168,7 @@ def configured_environment(declared: Mapping[str, str], values: Mapping[str, str
             if stand_in is not None:
                 local[stand_in] = ""
     return {name: values.get(name, value) for name, value in local.items()} | {
-        name: value for name, value in values.items() if name.startswith(("LOG_LEVEL", "POWERTOOLS_"))
+        name: value for name, value in values.items() if name.startswith((*PASSED_ON_TO_ALL, "WORKFLOWS_DIR"))
     }
 
 
