@@ -24,7 +24,6 @@ logger = logging.getLogger("meridian.runs")
 settings = Settings()
 wiring = Wiring(settings, needs_definitions=False)
 INTERVAL_MS = settings.whole_number("RUN_SETTLE_INTERVAL_MS", DEFAULT_INTERVAL_MS)
-RESTATE_URL, RESTATE_ADMIN_URL = settings.restate_url, settings.url("RESTATE_ADMIN_URL")
 
 
 def _span() -> AbstractContextManager[Any]:
@@ -33,7 +32,7 @@ def _span() -> AbstractContextManager[Any]:
 
 @cache
 def settlement_pass() -> SettlementPass:
-    lease = Lease(wiring.lease_database, f"settlement of {RESTATE_URL}")
+    lease = Lease(wiring.lease_database, f"settlement of {wiring.restate_url}")
     return SettlementPass(wiring.settlement, lease, _span, wiring.admin)
 
 

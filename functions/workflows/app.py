@@ -26,7 +26,7 @@ MAX_SLUG = 100
 MAX_VERSION = 2**31 - 1
 
 app = make_resolver()
-wiring = Wiring(Settings())
+wiring = Wiring(Settings(), needs_restate=False)
 
 
 class PublishQuery(BaseModel):

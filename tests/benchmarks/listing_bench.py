@@ -33,7 +33,7 @@ FROM (
 # The same page as the store's, as one would write it by hand.
 BARE = f"""
 SELECT {RUN_COLUMNS} FROM runs WHERE workflow_slug = %(workflow)s ORDER BY created_at DESC, id DESC LIMIT %(limit)s
-"""  # noqa: S608
+"""
 
 
 def run(database_url: str) -> list[Row]:

@@ -32,6 +32,7 @@ class Wiring:
 
     settings: Settings
     needs_definitions: bool = True
+    needs_restate: bool = True
 
     def __post_init__(self) -> None:
         self.run_db_url = self.settings.run_db_url
@@ -43,6 +44,10 @@ class Wiring:
                 "WORKFLOWS_DIR or DEFINITION_STORE_URL is missing: with a SQLite run index the definitions are "
                 "read from a folder or from a PostgreSQL database."
             )
+        if self.needs_restate:
+            self.restate_url = self.settings.restate_url
+        self.restate_admin_url = self.settings.url("RESTATE_ADMIN_URL")
+        self.settle_queue_url = self.settings.url("SETTLE_QUEUE_URL")
 
     @cached_property
     def run_database(self) -> Database:
@@ -79,7 +84,7 @@ class Wiring:
 
     @cached_property
     def ingress(self) -> Ingress:
-        ingress = Ingress(self.settings.restate_url, api_key=self.settings.restate_api_key)
+        ingress = Ingress(self.restate_url, api_key=self.settings.restate_api_key)
         if self.settings.in_lambda:
             close_around_snapshot(ingress.close)
         return ingress
@@ -102,12 +107,11 @@ class Wiring:
     @cached_property
     def admin(self) -> "Admin | None":
         """Restate's admin API, where its address is given."""
-        url = self.settings.url("RESTATE_ADMIN_URL")
-        if url is None:
+        if self.restate_admin_url is None:
             return None
         from meridian.restate.admin import Admin  # noqa: PLC0415
 
-        return Admin(url, api_key=self.settings.restate_api_key)
+        return Admin(self.restate_admin_url, api_key=self.settings.restate_api_key)
 
     @cached_property
     def settlement(self) -> "Settlement":
@@ -120,7 +124,7 @@ class Wiring:
     def follow_ups(self) -> "FollowUps":
         from meridian.settlement.follow_ups import follow_ups_to  # noqa: PLC0415
 
-        return follow_ups_to(self.settings.url("SETTLE_QUEUE_URL"))
+        return follow_ups_to(self.settle_queue_url)
 
     @cached_property
     def lease_database(self) -> Database:
