@@ -22,10 +22,10 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from meridian import correlation
 
 NAMESPACE = "Meridian"
-SERVICE = os.environ.get("POWERTOOLS_SERVICE_NAME") or "meridian"  # on AWS the stack
+SERVICE = os.environ.get("POWERTOOLS_SERVICE_NAME") or "meridian"  # on AWS the stack, whose metrics are its own
 
 # The name of the logger is the parent of every `meridian.…` logger, so that all of them are formatted alike.
-logger = Logger(service=SERVICE, utc=True, use_rfc3339=True)
+logger = Logger(service="meridian", utc=True, use_rfc3339=True)
 metrics = Metrics(namespace=NAMESPACE, service=SERVICE)
 tracer = Tracer(service=SERVICE, auto_patch=False)
 
