@@ -74,7 +74,6 @@ export function Graph({ spec, label, snapshot = null, nodeStatus, triggerId = nu
 function Node({ node, box, status, selected, onSelect }) {
   const title = node.title ?? node.id;
   return html`<button type="button" class=${classes("node", `node-${status ?? "plain"}`)} style=${at(box)} aria-pressed=${selected}
-    aria-label=${[title, t(`node.${node.type}`), status && t(`status.${status}`)].filter(Boolean).join(", ")}
     title=${title} onClick=${() => onSelect(node.id)}>
     <${Icon} name=${NODE_ICONS[node.type] ?? "circle"} className="node-icon" />
     <span class="node-text">

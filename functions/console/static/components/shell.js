@@ -9,7 +9,8 @@ import { useStore } from "../lib/store.js";
 import { html, useEffect, useState } from "../lib/view.js";
 import { RunsPage } from "../pages/runs.js";
 import { Icon } from "./icon.js";
-import { Empty, Loading, Notice } from "./notice.js";
+import { Loading, Notice } from "./notice.js";
+import { PageHead } from "./page.js";
 
 const HEALTH_INTERVAL = 15_000;
 
@@ -75,7 +76,7 @@ function CurrentPage() {
     if (!location.restored) scrollTo({ top: 0 });
   }, [address]);
   if (page === undefined) {
-    return html`<${Empty} icon="search" title=${t("failure.404")}><a href=${to(["runs"])}>${t("nav.runs")}</a><//>`;
+    return html`<${PageHead} title=${t("failure.404")} /><p><a href=${to(["runs"])}>${t("nav.runs")}</a></p>`;
   }
   if (loaded.page !== page) return html`<${Loading} />`;
   return html`<${loaded.component} key=${address} id=${path[1]} query=${location.query} restoreScroll=${restoredScroll()} />`;

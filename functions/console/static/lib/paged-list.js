@@ -14,7 +14,7 @@
  */
 
 export const FIRST_PAGE = 50;
-const LATER_PAGES = 100;
+const LATER_PAGES = 200;
 const MOST_REFRESHED = 3; // pages in one refresh
 
 export class PagedList {

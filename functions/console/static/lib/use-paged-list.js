@@ -8,6 +8,7 @@ import { useRef, useState } from "./view.js";
 
 const REMEMBERED = 8;
 const INTERVAL = 5_000;
+const AHEAD = 100; // rows that are left when the next page is read
 
 /** Lists by name, the last used last. @type {Map<string, PagedList>} */
 const remembered = new Map();
@@ -40,7 +41,7 @@ export function usePagedList(name, make) {
     /** Tells which rows are in sight, and reads on when they are the last ones. */
     onSight(/** @type {number} */ from, /** @type {number} */ to) {
       inSight.current = { from, to };
-      if (to > list.rows.length - 60 && list.hasMore && list.error === null) shown(list.more()).catch(() => {});
+      if (to > list.rows.length - AHEAD && list.hasMore && list.error === null) shown(list.more()).catch(() => {});
     },
     again: () => void shown(list.loaded && list.hasMore ? list.more() : list.begin()).catch(() => {}),
     async showFresh() {

@@ -134,10 +134,10 @@ function Course({ run }) {
         selected=${selected} onSelect=${select} />
       ${selected !== null && html`<${Definition} run=${run} node=${selected} />`}
     </section>`}
-    <section class="card" aria-labelledby="timeline-title">
+    ${run.snapshot !== null && html`<section class="card" aria-labelledby="timeline-title">
       <h2 id="timeline-title">${t("run.timeline")}</h2>
-      ${run.snapshot === null ? html`<p class="minor">${t("run.unknown")}</p>` : html`<${Timeline} snapshot=${run.snapshot} spec=${run.spec} selected=${selected} onSelect=${select} />`}
-    </section>
+      <${Timeline} snapshot=${run.snapshot} spec=${run.spec} selected=${selected} onSelect=${select} />
+    </section>`}
   </div>`;
 }
 
