@@ -1,6 +1,6 @@
 # Everything a developer types. Each target makes the environments it needs first (see scripts/environments.py).
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench clean
+.PHONY: help run test lint format bench clean build validate deploy openapi audit sam-local
 
 WITH = sh scripts/bootstrap
 PYTEST = python -m pytest -n 2 --dist loadscope
@@ -27,6 +27,18 @@ format: ## lets ruff format and mend what it can
 
 bench: ## the ratios of speed, as a table and as JSON
 	@$(WITH) dev restate -- env PYTHONPATH=layers/meridian python -m tests.benchmarks
+
+build: ## what is deployed, under .aws-sam/build, with bytecode; RUNTIME=3.13 and ARCHITECTURE=arm64
+	@$(WITH) stack -- sh scripts/build
+
+validate: ## the template by the rules of CloudFormation
+	@$(WITH) stack -- env SAM_CLI_TELEMETRY=0 sam validate --lint
+
+deploy: build ## builds and deploys, asking for the parameters
+	@$(WITH) stack -- sam deploy --guided
+
+openapi: ## the OpenAPI documents in docs/, from the functions' routes
+	@$(WITH) dev -- env PYTHONPATH=layers/meridian python -m scripts.openapi
 
 clean: ## removes what the Makefile made; the data under ~/.meridian stay
 	rm -rf .venvs node_modules .aws-sam build .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -29,6 +29,10 @@ REQUIREMENTS = {
     "stack": ROOT / "local" / "requirements.txt",
     # what the Lambda environments of that stack import: nothing that the deployed functions do not have
     "lambda": ROOT / "local" / "requirements-lambda.txt",
+    # what AWS's runtime brings along, without any of that: for what was built, whose layer holds its libraries
+    "runtime": ROOT / "local" / "requirements-runtime.txt",
+    # checks of the template and of the running API
+    "audit": ROOT / "requirements-audit.txt",
     # tests, lint and types
     "dev": ROOT / "requirements-dev.txt",
 }

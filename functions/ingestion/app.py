@@ -8,11 +8,12 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from meridian.api import http_handler, json_response, make_resolver, read_query
+from meridian.api.documentation import documented
 from meridian.api.paging import PageQuery
 from meridian.api.requests import body_bytes
 from meridian.config import Settings
 from meridian.errors import ProblemError, Unavailable
-from meridian.ingestion.event import Event
+from meridian.ingestion.event import Event, EventBody
 from meridian.ingestion.forms import from_event_bus, from_request
 from meridian.ingestion.recent import RecentEvent
 from meridian.ingestion.service import Ingestor
@@ -40,6 +41,12 @@ def ingestor() -> Ingestor:
 
 
 @app.post("/api/events")
+@documented(
+    "Takes an event in and starts a run of each workflow that receives it",
+    {202: "IngestedEvent", 200: "IngestedEvent"},
+    body=EventBody,
+    problems=(404, 415, 503),
+)
 def post_event() -> Response[str]:
     event = _recorded_when_refused(lambda: from_request(app.current_event.headers, body_bytes(app.current_event)))
     name(eventId=event.id)
@@ -48,6 +55,9 @@ def post_event() -> Response[str]:
 
 
 @app.get("/api/events")
+@documented(
+    "Lists the receptions of the last seven days and what each started", {200: "ReceptionPage"}, query=(PageQuery,)
+)
 def recent_events() -> Response[str]:
     query = read_query(PageQuery, app.current_event)
     found = wiring.recent_events.page(query.after(), query.limit + 1)
@@ -62,6 +72,7 @@ def recent_events() -> Response[str]:
 
 
 @app.get("/api/events/volume")
+@documented("Counts distinct events by type and UTC day", {200: "EventVolume"})
 def event_volume() -> Response[str]:
     days = volume_days(datetime.now(UTC).date())
     types = volume_by_type(wiring.runs.event_volume(since=days[0]), days)

@@ -9,6 +9,7 @@ from typing import Any
 from aws_lambda_powertools.event_handler import Response
 
 from meridian.api import http_handler, json_response, make_resolver, read_body, read_query
+from meridian.api.documentation import documented
 from meridian.config import Settings
 from meridian.cursor import decode_cursor, encode_cursor
 from meridian.errors import Conflict, Unavailable
@@ -36,12 +37,14 @@ def memory() -> MemoryStore:
 
 
 @app.post("/api/internal/memory/read")
+@documented("Reads a value", {200: "ReadItem"}, body=AddressFields)
 def read() -> Response[str]:
     fields = read_body(AddressFields, app.current_event)
     return json_response(read_answer(memory().read(fields.address)))
 
 
 @app.post("/api/internal/memory/write")
+@documented("Writes a value, on a condition where one is given", {200: "Written"}, body=WriteBody, problems=(409,))
 def write() -> Response[str]:
     body = read_body(WriteBody, app.current_event, allow_nan=True)
     outcome = memory().write(body.write)
@@ -51,6 +54,9 @@ def write() -> Response[str]:
 
 
 @app.post("/api/internal/memory/forget")
+@documented(
+    "Forgets a value, on a condition where one is given", {200: "ForgottenItem"}, body=ForgetBody, problems=(409,)
+)
 def forget() -> Response[str]:
     body = read_body(ForgetBody, app.current_event)
     outcome = memory().forget(body.address, body.expectedVersion)
@@ -60,6 +66,7 @@ def forget() -> Response[str]:
 
 
 @app.get("/api/memory")
+@documented("Lists what is remembered of a subject, or of a workflow", {200: "ItemPage"}, query=(ListQuery,))
 def list_items() -> Response[str]:
     query = read_query(ListQuery, app.current_event)
     after = None if query.cursor is None else Position(*decode_cursor(query.cursor, len(Position._fields)))
@@ -72,6 +79,11 @@ def list_items() -> Response[str]:
 
 
 @app.delete("/api/memory")
+@documented(
+    "Forgets one item, or all of a subject when only the subject is given",
+    {200: "ForgottenItems"},
+    query=(SubjectQuery, AddressFields),
+)
 def forget_by_hand() -> Response[str]:
     """One item, or all of a subject when nothing but the subject is given.
 

@@ -2,12 +2,15 @@
 
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
 from pydantic import AfterValidator, Field, StringConstraints
 
 from meridian.api import http_handler, json_response, make_resolver, read_body, read_query, request_path_parameter
+from meridian.api import documentation
+from meridian.api.documentation import documented
 from meridian.api.paging import PageQuery
 from meridian.clock import text
 from meridian.config import Settings
@@ -20,6 +23,9 @@ from meridian.signals.model import Signal
 from meridian.signals.requests import DecisionBody, FeedBody, ResumptionBody
 from meridian.signals.service import Signals
 from meridian.wiring import Wiring
+
+# Made by scripts/openapi.py.
+OPENAPI_FILE = Path(documentation.__file__).with_name("openapi.json")
 
 app = make_resolver()
 wiring = Wiring(Settings())
@@ -99,6 +105,7 @@ class RunQuery(PageQuery):
 
 
 @app.get("/api/runs")
+@documented("Lists runs, newest first", {200: "RunPage"}, query=(RunQuery,))
 def list_runs() -> Response[str]:
     query = read_query(RunQuery, app.current_event)
     page = reader().page(query.as_filter(), query.after(), query.limit)
@@ -111,6 +118,9 @@ def list_runs() -> Response[str]:
 
 
 @app.get("/api/runs/<id>")
+@documented(
+    "Reads a run with its snapshot and the definition that it was started with", {200: "RunDetail"}, problems=(404,)
+)
 def get_run(id: str) -> Response[str]:  # noqa: A002 - named as the route is; read decoded from the event
     view = reader().detail(request_path_parameter(app, "id"))
     return json_response(
@@ -127,18 +137,31 @@ def get_run(id: str) -> Response[str]:  # noqa: A002 - named as the route is; re
 
 
 @app.post("/api/decide/<runId>/<nodeId>")
+@documented(
+    "Decides a validation that a run waits for",
+    {200: "Applied", 202: "NotKnownYet"},
+    body=DecisionBody,
+    problems=(404, 409, 503),
+)
 def decide(runId: str, nodeId: str) -> Response[str]:  # noqa: N803 - named as the route is; read from the event
     body = read_body(DecisionBody, app.current_event)
     return _signalled(body.decision(request_path_parameter(app, "nodeId")))
 
 
 @app.post("/api/resume/<runId>/<nodeId>")
+@documented(
+    "Resumes a wait of a run",
+    {200: "Applied", 202: "NotKnownYet"},
+    body=ResumptionBody,
+    problems=(404, 409, 503),
+)
 def resume(runId: str, nodeId: str) -> Response[str]:  # noqa: N803
     body = read_body(ResumptionBody, app.current_event)
     return _signalled(body.resumption(request_path_parameter(app, "nodeId")))
 
 
 @app.post("/api/decisions")
+@documented("Takes up to a hundred decisions, each answered for itself", {200: "FeedAnswers"}, body=FeedBody)
 def decide_many() -> Response[str]:
     answers = decision_feed().take(read_body(FeedBody, app.current_event).as_feed())
     return json_response({"results": [answer.as_json() for answer in answers]})
@@ -151,12 +174,20 @@ def _signalled(signal: Signal) -> Response[str]:
     return json_response({"applied": True})
 
 
+@app.get("/api/openapi.json")
+@documented("Describes this API", {200: "OpenApiDocument"})
+def describe() -> Response[str]:
+    return Response(200, "application/json", OPENAPI_FILE.read_text(), {"Cache-Control": "no-cache"})
+
+
 @app.get("/healthz")
+@documented("Tells that the function runs", {200: "Alive"})
 def healthz() -> Response[str]:
     return json_response({"status": "ok"})
 
 
 @app.get("/readyz")
+@documented("Tells whether the run store and Restate answer", {200: "Readiness", 503: "Readiness"})
 def readyz() -> Response[str]:
     """Ready when the run store and Restate's ingress both answer."""
     checks = wiring.readiness()

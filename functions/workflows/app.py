@@ -15,6 +15,7 @@ from meridian.api import (
     read_query,
     request_path_parameter,
 )
+from meridian.api.documentation import documented
 from meridian.config import Settings
 from meridian.definitions.store import PublishedVersion, VersionSummary, Workflow
 from meridian.errors import FieldError, InvalidInput, NotFound
@@ -46,11 +47,13 @@ class ActiveVersion(BaseModel):
 
 
 @app.get("/api/workflows")
+@documented("Lists the workflows with their newest and active version", {200: "Workflows"})
 def list_workflows() -> Response[str]:
     return json_response({"workflows": [_workflow(workflow) for workflow in wiring.definitions.workflows()]})
 
 
 @app.get("/api/workflows/<slug>")
+@documented("Reads a workflow with its versions and its active definition", {200: "WorkflowDetail"}, problems=(404,))
 def get_workflow(slug: str) -> Response[str]:
     workflow = wiring.definitions.workflow(slug)
     if workflow is None:
@@ -62,6 +65,7 @@ def get_workflow(slug: str) -> Response[str]:
 
 
 @app.get("/api/workflows/<slug>/versions/<version>")
+@documented("Reads a version with its definition", {200: "PublishedVersion"}, problems=(404,))
 def get_version(slug: str, version: str) -> Response[str]:
     published = wiring.definitions.version(slug, _version_number(version))
     if published is None:
@@ -70,6 +74,13 @@ def get_version(slug: str, version: str) -> Response[str]:
 
 
 @app.post("/api/workflows/<slug>/versions")
+@documented(
+    "Publishes the next version of a workflow",
+    {201: "NewVersion"},
+    query=(PublishQuery,),
+    body="Definition",
+    problems=(409,),
+)
 def publish(slug: str) -> Response[str]:
     slug = _valid_slug(request_path_parameter(app, "slug"))
     query = read_query(PublishQuery, app.current_event)
@@ -86,6 +97,12 @@ def publish(slug: str) -> Response[str]:
 
 
 @app.put("/api/workflows/<slug>/active")
+@documented(
+    "Chooses the version that receives events, or none",
+    {200: "ActivatedVersion"},
+    body=ActiveVersion,
+    problems=(404, 409),
+)
 def set_active(slug: str) -> Response[str]:
     body = read_body(ActiveVersion, app.current_event)
     if not wiring.definitions.set_active(slug, body.version):
