@@ -185,7 +185,7 @@ def _responses(told: Documentation, path: str) -> dict[int, Any]:
         problems |= {*OF_EVERY_BODY, *OF_EVERY_FIELD}
     if told.query:
         problems |= {*OF_EVERY_FIELD}
-    responses = {
+    responses: dict[int, Json] = {
         status: {"description": _sentence(model), "content": {JSON: {"model": _model(model)}}}
         for status, model in told.answers.items()
     }

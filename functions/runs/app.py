@@ -8,8 +8,15 @@ from typing import Annotated, Any
 from aws_lambda_powertools.event_handler import Response
 from pydantic import AfterValidator, Field, StringConstraints
 
-from meridian.api import http_handler, json_response, make_resolver, read_body, read_query, request_path_parameter
-from meridian.api import documentation
+from meridian.api import (
+    documentation,
+    http_handler,
+    json_response,
+    make_resolver,
+    read_body,
+    read_query,
+    request_path_parameter,
+)
 from meridian.api.documentation import documented
 from meridian.api.paging import PageQuery
 from meridian.clock import text
