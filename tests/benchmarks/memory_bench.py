@@ -15,10 +15,8 @@ from typing import Any
 import psycopg
 
 from meridian.database import open_database
-from meridian.inputs import validated
-from meridian.memory.answers import read_answer, written_answer
-from meridian.memory.model import Conflicted, Written
-from meridian.memory.requests import AddressFields, WriteBody
+from meridian.database.postgres import PostgresDatabase, connect_to
+from meridian.memory.model import Address, Write, Written, WrittenBy
 from meridian.memory.store import MemoryStore, open_memory_store
 from meridian.sweep import sweep
 from tests.benchmarks.rows import Row, row
@@ -26,17 +24,13 @@ from tests.benchmarks.rows import Row, row
 OPERATIONS, WARM_UP = 1_500, 200
 EXPIRED = 100_000
 
-VALUE = {"code": "K", "level": 6.1, "unit": "mmol/L", "history": [{"at": "2026-11-30T20:09:00Z", "level": 5.2}] * 10}
-ADDRESS = {"scope": "workflow", "subjectKind": "patient", "workflow": "potassium-alert", "key": "last-level"}
-BODY = {
-    **ADDRESS,
-    "type": {"kind": "Observation"},
-    "typeName": "Observation",
-    "value": VALUE,
-    "writtenBy": {"workflow": "potassium-alert", "run": "e-1:potassium-alert", "node": "remember"},
-}
+VALUE = json.dumps(
+    {"code": "K", "level": 6.1, "unit": "mmol/L", "history": [{"at": "2026-11-30T20:09:00Z", "level": 5.2}] * 10}
+)
+TYPE = '{"kind": "Observation"}'
+WRITTEN_BY = '{"workflow": "potassium-alert", "run": "e-1:potassium-alert", "node": "remember"}'
 
-AT = "subject_kind = %(kind)s AND subject_id = %(id)s AND scope = %(scope)s AND workflow = %(workflow)s AND key = %(key)s"
+AT = " AND ".join(f"{field} = %({field})s" for field in Address._fields)
 READ = f"""
 SELECT type, type_name, value, version, written_at, expires_at, written_by FROM workflow_memory
 WHERE {AT} AND expires_at > now()
@@ -44,7 +38,7 @@ WHERE {AT} AND expires_at > now()
 WRITE = """
 INSERT INTO workflow_memory (subject_kind, subject_id, scope, workflow, key, type, type_name, value, expires_at,
   written_by)
-VALUES (%(kind)s, %(id)s, %(scope)s, %(workflow)s, %(key)s, %(type)s, %(type_name)s, %(value)s,
+VALUES (%(subject_kind)s, %(subject_id)s, %(scope)s, %(workflow)s, %(key)s, %(type)s, %(type_name)s, %(value)s,
   now() + interval '30 days', %(written_by)s)
 ON CONFLICT (subject_kind, subject_id, scope, workflow, key) DO UPDATE SET type = EXCLUDED.type,
   type_name = EXCLUDED.type_name, value = EXCLUDED.value, version = EXCLUDED.version,
@@ -68,9 +62,9 @@ FROM generate_series(1, %s) AS n
 
 
 def run(database_url: str) -> list[Row]:
-    """The rows of issue's table: seconds per operation, by median."""
-    store = open_memory_store(open_database(database_url))
-    with psycopg.connect(database_url, autocommit=True, prepare_threshold=None) as connection:
+    """Seconds per operation, by median."""
+    with connect_to(database_url) as connection:
+        store = open_memory_store(PostgresDatabase(database_url, lambda: connection))
         connection.execute(FILL, [0, EXPIRED])  # a table of a size
         connection.execute("ANALYZE workflow_memory")
         rows = [
@@ -79,8 +73,7 @@ def run(database_url: str) -> list[Row]:
             _compared("memory conditional write", *_conditional_writes(store, connection)),
         ]
         connection.execute("DELETE FROM workflow_memory")
-        rows.append(_beside_a_sweep(store, connection))
-    store.database.close()
+        rows.append(_beside_a_sweep(store, connection, database_url))
     return rows
 
 
@@ -88,8 +81,9 @@ Operation = Callable[[int], object]
 
 
 def _compared(name: str, service: Operation, bare: Operation) -> Row:
-    """Both in turn, so that they meet the same machine and the same table."""
-    ours, theirs = [], []
+    """Both in turn and on one connection, so that they meet the same machine and the same server process."""
+    ours: list[float] = []
+    theirs: list[float] = []
     for number in range(WARM_UP + OPERATIONS):
         for operation, times in ((service, ours), (bare, theirs)):
             began = time.perf_counter()
@@ -102,67 +96,66 @@ def _compared(name: str, service: Operation, bare: Operation) -> Row:
 
 
 def _reads(store: MemoryStore, connection: psycopg.Connection[Any]) -> tuple[Operation, Operation]:
-    store.write(validated(WriteBody, {**BODY, "subjectId": "read"}, "body").write)
-    body, key = {**ADDRESS, "subjectId": "read"}, _key("read")
+    address = _address("read")
+    store.write(_a_write("read", 0))
     return (
-        lambda _: read_answer(store.read(validated(AddressFields, body, "body").address)),
-        lambda _: json.loads(connection.execute(READ, key).fetchall()[0][2]),
+        lambda _: store.read(address),
+        lambda _: connection.execute(READ, address._asdict()).fetchall(),
     )
 
 
 def _writes(store: MemoryStore, connection: psycopg.Connection[Any]) -> tuple[Operation, Operation]:
-    content = _content("bare")
     return (
-        lambda number: _write(store, "service", number),
-        lambda _: connection.execute(WRITE, content | {"value": json.dumps(VALUE)}).fetchall(),
+        lambda number: store.write(_a_write("service", number)),
+        lambda _: connection.execute(WRITE, _content("bare")).fetchall(),
     )
 
 
 def _conditional_writes(store: MemoryStore, connection: psycopg.Connection[Any]) -> tuple[Operation, Operation]:
     """Each write expects the version of the one before it."""
-    versions = [_write(store, "service", -1).version, connection.execute(WRITE, _content("bare")).fetchall()[0][0]]
+    first = connection.execute(WRITE, _content("bare")).fetchall()
+    versions = [_written(store, _a_write("service", -1)), first[0][0]]
 
     def ours(number: int) -> None:
-        versions[0] = _write(store, "service", number, expectedVersion=versions[0]).version
+        versions[0] = _written(store, _a_write("service", number, versions[0]))
 
     def theirs(_: int) -> None:
-        content = _content("bare") | {"value": json.dumps(VALUE), "expected": versions[1]}
+        content = {**_content("bare"), "expected": versions[1]}
         versions[1] = connection.execute(WRITE_IF_VERSION, content).fetchall()[0][0]
 
     return ours, theirs
 
 
-def _write(store: MemoryStore, subject: str, number: int, **more: Any) -> Written:
-    visit = {**BODY["writtenBy"], "node": f"remember.{number}"}  # type: ignore[dict-item]
-    body = {**BODY, "subjectId": subject, "writtenBy": visit, **more}
-    outcome = store.write(validated(WriteBody, body, "body").write)
-    assert not isinstance(outcome, Conflicted)
-    written_answer(outcome)
-    return outcome
+def _address(subject: str) -> Address:
+    return Address("patient", subject, "workflow", "potassium-alert", "last-level")
 
 
-def _key(subject: str) -> dict[str, Any]:
-    return {"kind": "patient", "id": subject, **{name: ADDRESS[name] for name in ("scope", "workflow", "key")}}
+def _a_write(subject: str, number: int, expected_version: int | None = None) -> Write:
+    """Of a value that has been checked, as the routes have it when they call the store."""
+    visit = WrittenBy("potassium-alert", "e-1:potassium-alert", f"remember.{number}")
+    return Write(_address(subject), TYPE, "Observation", VALUE, visit, expected_version)
+
+
+def _written(store: MemoryStore, write: Write) -> int:
+    outcome = store.write(write)
+    assert isinstance(outcome, Written)
+    return outcome.version
 
 
 def _content(subject: str) -> dict[str, Any]:
-    return _key(subject) | {
-        "type": json.dumps(BODY["type"]),
-        "type_name": BODY["typeName"],
-        "value": json.dumps(VALUE),
-        "written_by": json.dumps(BODY["writtenBy"]),
-    }
+    content = {"type": TYPE, "type_name": "Observation", "value": VALUE, "written_by": WRITTEN_BY}
+    return _address(subject)._asdict() | content
 
 
-def _beside_a_sweep(store: MemoryStore, connection: psycopg.Connection[Any]) -> Row:
+def _beside_a_sweep(store: MemoryStore, connection: psycopg.Connection[Any], database_url: str) -> Row:
     """A writer's median while 100,000 expired items are removed, against its median on the same table at rest."""
     connection.execute(FILL, [EXPIRED, 2 * EXPIRED])
     connection.execute("ANALYZE workflow_memory")
     at_rest = [_timed(store, number) for number in range(WARM_UP + OPERATIONS)][WARM_UP:]
-    sweeping, removed = open_memory_store(open_database(store.database.url)), []
+    sweeping, removed = open_memory_store(open_database(database_url)), []
     thread = threading.Thread(target=lambda: removed.append(sweep(sweeping.delete_expired, lambda: 300_000)))
     thread.start()
-    beside = []
+    beside: list[float] = []
     while thread.is_alive():
         beside.append(_timed(store, len(beside)))
     thread.join()
@@ -174,5 +167,5 @@ def _beside_a_sweep(store: MemoryStore, connection: psycopg.Connection[Any]) -> 
 
 def _timed(store: MemoryStore, number: int) -> float:
     began = time.perf_counter()
-    _write(store, f"w-{number % 50}", number)
+    store.write(_a_write(f"w-{number % 50}", number))
     return time.perf_counter() - began

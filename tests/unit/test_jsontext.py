@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meridian.jsontext import InvalidJson, parse, serialize
+from meridian.jsontext import InvalidJson, embedded, parse, serialize
 
 JSON_VALUES = st.recursive(
     st.none()
@@ -33,6 +33,10 @@ def test_what_is_written_reads_back_the_same(value: Any) -> None:
 
 def test_text_is_compact_and_keeps_non_ascii() -> None:
     assert serialize({"prénom": ["Zoë", 1, None, True]}) == '{"prénom":["Zoë",1,null,true]}'
+
+
+def test_a_text_is_embedded_as_it_is() -> None:
+    assert serialize({"value": embedded('{"level": 6.10}')}) == '{"value":{"level": 6.10}}'
 
 
 def test_the_last_of_two_equal_keys_wins() -> None:

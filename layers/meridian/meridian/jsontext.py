@@ -5,11 +5,12 @@ were measured and must leave as it came. Standard ``json`` reads it as the float
 with a fraction or an exponent becomes a :class:`decimal.Decimal`, which is written back digit for digit.
 """
 
+from decimal import Decimal
 from typing import Any, NoReturn
 
 import simplejson
 
-__all__ = ["InvalidJson", "parse", "serialize"]
+__all__ = ["InvalidJson", "embedded", "parse", "serialize"]
 
 
 class InvalidJson(ValueError):
@@ -29,7 +30,7 @@ def parse(text: str | bytes, *, allow_nan: bool = False) -> Any:
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
-        return simplejson.loads(text, use_decimal=True, allow_nan=allow_nan)
+        return (_LENIENT_DECODER if allow_nan else _DECODER).decode(text)
     except simplejson.JSONDecodeError as error:
         raise InvalidJson(f"not JSON at line {error.lineno}, column {error.colno}") from None
     except UnicodeDecodeError as error:
@@ -47,21 +48,31 @@ def serialize(value: Any) -> str:
     :raises TypeError: for a value that JSON cannot express.
     """
     try:
-        return simplejson.dumps(
-            value,
-            use_decimal=True,
-            ensure_ascii=False,
-            separators=(",", ":"),
-            allow_nan=False,
-            namedtuple_as_object=False,
-            default=_refuse,
-        )
+        return _ENCODER.encode(value)
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except (TypeError, ValueError) as error:  # made anew: simplejson notes the keys on the way to the value
         raise type(error)(*error.args) from None
 
 
+def embedded(text: str) -> Any:
+    """A value that `serialize` writes as this JSON text, as it is: for what was kept as text and is not looked into."""
+    return simplejson.RawJSON(text)
+
+
 def _refuse(value: object) -> NoReturn:
     """Names the type alone: simplejson's own message repeats the value."""
     raise TypeError(f"{type(value).__name__} is not a JSON value")
+
+
+# Made once: simplejson's own functions make one for each call.
+_DECODER = simplejson.JSONDecoder(parse_float=Decimal)
+_LENIENT_DECODER = simplejson.JSONDecoder(parse_float=Decimal, allow_nan=True)
+_ENCODER = simplejson.JSONEncoder(
+    use_decimal=True,
+    ensure_ascii=False,
+    separators=(",", ":"),
+    allow_nan=False,
+    namedtuple_as_object=False,
+    default=_refuse,
+)

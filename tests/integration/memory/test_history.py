@@ -26,7 +26,7 @@ def refused(start: float, end: float, current: int, expected: int, **more: Any) 
 
 
 def read(start: float, end: float, version: int, tag: int, expires: float = FAR) -> Operation:
-    item = Item(ADDRESS, {}, "Integer", tag, version, at(0), at(expires), {})
+    item = Item(ADDRESS, "{}", "Integer", str(tag), version, at(0), at(expires), "{}")
     return Operation("read", start, end, item)
 
 

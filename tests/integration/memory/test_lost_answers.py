@@ -64,9 +64,7 @@ def test_a_write_whose_answer_is_lost_takes_one_version(far: MemoryStore, proxy:
     item = far.read(ADDRESS)
     assert item is not None
     assert (item.version, item.expires_at) == (outcome.version, outcome.expires_at)
-    # the second try drew a version too, and did not use it
     assert item.version == before + 1
-    assert far.database.execute("SELECT last_value FROM workflow_memory_version_seq") == [(before + 2,)]
 
 
 @pytest.mark.parametrize("has_condition", [False, True])

@@ -74,7 +74,7 @@ def test_an_earlier_table_ends_like_a_new_one_with_its_rows(new_postgres_url: Ca
     assert everything(earlier) == everything(new)
     item = store.read(ADDRESS)
     assert item is not None
-    assert (str(item.value), item.version) == ("31415.92650", 1)
+    assert (item.value, item.version) == ("31415.92650", 1)
     assert isinstance(store.write(a_write(GLOBAL)), Written)
 
 

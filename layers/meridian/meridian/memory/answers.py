@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from meridian.clock import text
+from meridian.jsontext import embedded
 from meridian.memory.model import NO_ITEM, Address, Item, Written
 
 
@@ -13,12 +14,12 @@ def read_answer(item: Item | None) -> dict[str, Any]:
         return {"version": NO_ITEM}
     return {
         "version": item.version,
-        "value": item.value,
-        "type": item.type,
+        "value": embedded(item.value),
+        "type": embedded(item.type),
         "typeName": item.type_name,
         "writtenAt": text(item.written_at),
         "expiresAt": _time(item.expires_at),
-        "writtenBy": item.written_by,
+        "writtenBy": embedded(item.written_by),
     }
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 Scope = Literal["workflow", "subject", "workflow-global"]
 
@@ -46,16 +46,16 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A value that is kept, and has not expired."""
+    """A value that is kept, and has not expired. Nothing here looks into the JSON texts."""
 
     address: Address
-    type: Any
+    type: str  # JSON text, as are `value` and `written_by`
     type_name: str
-    value: Any
+    value: str
     version: int
     written_at: datetime
     expires_at: datetime | None  # every write sets it; null only in rows that something else wrote
-    written_by: dict[str, Any]
+    written_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,15 @@ class Conflicted:
     """The condition did not hold, and nothing was changed."""
 
     current_version: int  # NO_ITEM where nothing is
+
+
+class Current(NamedTuple):
+    """What a refused operation met at its address."""
+
+    version: int
+    expires_at: datetime | None
+    run: str | None  # that wrote it
+    node: str | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,14 @@
-"""What workflow memory takes: pure rules, each raising `ValueError` with what is wrong with the field."""
+"""The rules of workflow memory: what it takes, and what a refused write was.
+
+What checks a field raises `ValueError` with what is wrong with it.
+"""
 
 from decimal import Decimal
 from typing import Any
 
 from meridian import jsontext
 from meridian.errors import PayloadTooLarge
-from meridian.memory.model import Scope
+from meridian.memory.model import NO_ITEM, Conflicted, Current, Scope, Write, Written
 
 MAX_VALUE_BYTES = 256 * 1024
 MAX_KEY_CHARACTERS = 200
@@ -59,6 +62,22 @@ def type_text(value: Any) -> str:
     if len(text.encode()) > MAX_TYPE_BYTES:
         raise ValueError(f"is larger than {MAX_TYPE_BYTES // 1024} KiB of JSON")
     return text
+
+
+def verdict_on_refusal(write: Write, current: Current | None) -> Written | Conflicted | None:
+    """What a refused write was, from the item that is there now.
+
+    Written by the same run and node path, it is the retry of a write that happened: a success. Otherwise a
+    conflict with the current version. None where what refused it is gone meanwhile: the write is tried again.
+    """
+    visit = (write.written_by.run, write.written_by.node)
+    if current is not None and (current.run, current.node) == visit:
+        return Written(current.version, current.expires_at)
+    version = current.version if current is not None else NO_ITEM
+    # Without a condition only a retry is refused; and a condition that holds now did not hold then.
+    if write.expected_version is None or write.expected_version == version:
+        return None
+    return Conflicted(version)
 
 
 def _json_text(value: Any) -> str:

@@ -1,6 +1,5 @@
 """Workflow memory on PostgreSQL."""
 
-from dataclasses import asdict
 from typing import Any
 
 from meridian import jsontext
@@ -11,6 +10,7 @@ from meridian.memory.model import (
     Address,
     Chosen,
     Conflicted,
+    Current,
     Forgotten,
     Item,
     Page,
@@ -18,6 +18,7 @@ from meridian.memory.model import (
     Write,
     Written,
 )
+from meridian.memory.rules import verdict_on_refusal
 from meridian.memory.schema import MEMORY_SCHEMA
 
 # Values of one page of a list, together: an answer of a Lambda function is at most 6 MB, in which every quote of a
@@ -26,7 +27,10 @@ PAGE_BYTES = 2 * 1024 * 1024
 
 
 class MemoryStore:
-    """The items, and their versions. Every operation is one statement, and safe to run again after it was cut.
+    """The items, and their versions.
+
+    Every operation is one statement, and safe to run again after it was cut; one that is refused reads what refused
+    it, to tell a conflict from a retry.
 
     Every method may raise `DatabaseUnavailable`.
     """
@@ -44,13 +48,23 @@ class MemoryStore:
 
         The retry of a write that happened is answered with that write's version.
         """
-        rows = self.database.execute(_statement(write), _parameters(write))
-        return _verdict_on_write(rows)
+        statement, parameters = _statement(write), _parameters(write)
+        while True:  # each further round means that somebody else's change came in between
+            rows = self.database.execute(statement, parameters)
+            if rows:
+                return Written(*rows[0])
+            verdict = verdict_on_refusal(write, self._current(write.address))
+            if verdict is not None:
+                return verdict
 
     def forget(self, address: Address, expected_version: int | None = None) -> Forgotten | Conflicted:
         """Removes the item at `address`, where the expected version allows it."""
         parameters = {**address._asdict(), "expected_version": expected_version}
-        return _verdict_on_forget(self.database.execute(queries.FORGET, parameters))
+        rows = self.database.execute(queries.FORGET, parameters)
+        if rows:
+            return Forgotten(rows[0][0])
+        current = self._current(address) if expected_version is not None else None
+        return Conflicted(current.version) if current is not None else Forgotten(False)
 
     def forget_subject(self, subject_kind: str, subject_id: str) -> int:
         """Removes all items of a subject; how many were live."""
@@ -67,6 +81,10 @@ class MemoryStore:
     def delete_expired(self, limit: int) -> int:
         """Removes up to `limit` expired items; how many it removed."""
         return self.database.count(queries.DELETE_EXPIRED, {"limit": limit})
+
+    def _current(self, address: Address) -> Current | None:
+        rows = self.database.execute(queries.CURRENT, address._asdict())
+        return Current(*rows[0]) if rows else None
 
 
 def _page(chosen: Chosen, after: Position | None, limit: int) -> tuple[str, dict[str, Any]]:
@@ -96,51 +114,21 @@ def _statement(write: Write) -> str:
 
 
 def _parameters(write: Write) -> dict[str, Any]:
+    by = write.written_by
     return {
         **write.address._asdict(),
         "type": write.type,
         "type_name": write.type_name,
         "value": write.value,
         "retention": write.retention,
-        "written_by": jsontext.serialize(asdict(write.written_by)),
-        "run": write.written_by.run,
-        "node": write.written_by.node,
+        "written_by": jsontext.serialize({"workflow": by.workflow, "run": by.run, "node": by.node}),
         "expected_version": write.expected_version,
     }
 
 
-def _verdict_on_write(rows: list[Row]) -> Written | Conflicted:
-    """What became of a write, from the row that it left: ours means written, now or by an earlier try."""
-    if not rows:
-        return Conflicted(NO_ITEM)
-    version, expires_at, live, ours = rows[0]
-    if not live:
-        return Conflicted(NO_ITEM)
-    return Written(version, expires_at) if ours else Conflicted(version)
-
-
-def _verdict_on_forget(rows: list[Row]) -> Forgotten | Conflicted:
-    """What became of a forget, from the row that it found."""
-    if not rows:
-        return Forgotten(False)
-    version, live, removed = rows[0]
-    if not live:
-        return Forgotten(False)
-    return Forgotten(True) if removed else Conflicted(version)
-
-
 def _item(row: Row) -> Item:
     *address, type_, type_name, value, version, written_at, expires_at, written_by = row
-    return Item(
-        address=Address._make(address),
-        type=jsontext.parse(type_),
-        type_name=type_name,
-        value=jsontext.parse(value),
-        version=version,
-        written_at=written_at,
-        expires_at=expires_at,
-        written_by=jsontext.parse(written_by),
-    )
+    return Item(Address._make(address), type_, type_name, value, version, written_at, expires_at, written_by)
 
 
 def open_memory_store(database: Database) -> MemoryStore:
