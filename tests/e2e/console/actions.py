@@ -109,8 +109,7 @@ class Actions:
     def kill(self, run_id: str) -> None:
         """Ends the run's invocation as an operator of Restate does."""
         statement = (
-            "select id from sys_invocation "
-            f"where target_service_key = '{run_id}' and target_handler_name = 'run'"
+            f"select id from sys_invocation where target_service_key = '{run_id}' and target_handler_name = 'run'"
         )
         admin = self.stack.restate_admin
         headers = {"accept": "application/json"}

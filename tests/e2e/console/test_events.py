@@ -71,6 +71,8 @@ def test_the_form_begins_with_the_samples(page: Page) -> None:
     page.get_by_role("button", name="Send an event").click()
 
     page.get_by_label("Begin with a sample").select_option("potassium")
-    expect(page.get_by_label("Event (JSON)")).to_have_value('{\n  "type": "observation.created",\n  "source": "lab",\n'
+    expect(page.get_by_label("Event (JSON)")).to_have_value(
+        '{\n  "type": "observation.created",\n  "source": "lab",\n'
         '  "time": "2026-11-30T20:09:00Z",\n  "subjects": {\n    "patient": "p-42"\n  },\n  "data": {\n'
-        '    "code": "K",\n    "value": 6.4,\n    "unit": "mmol/L"\n  }\n}')
+        '    "code": "K",\n    "value": 6.4,\n    "unit": "mmol/L"\n  }\n}'
+    )
