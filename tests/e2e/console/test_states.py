@@ -63,7 +63,8 @@ def test_a_list_that_cannot_be_read_again_stays_and_says_so(page: Page, actions:
 def test_loading_is_said_until_the_first_answer(page: Page) -> None:
     held: list[Route] = []
     page.route("**/api/workflows", lambda route: held.append(route))
-    page.goto("/console/workflows")
+    with page.expect_request("**/api/workflows"):
+        page.goto("/console/workflows")
     expect(page.get_by_role("status").filter(has_text="Loading…")).to_have_count(1)
 
     held[0].continue_()

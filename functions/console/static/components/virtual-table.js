@@ -1,8 +1,7 @@
 /**
  * A table of any length, of which only the rows in sight are in the document.
  *
- * Every row has the height `--row-height` that the style sheet gives the table, so that the place of a row follows
- * from its number alone. Assistive technology is told the true numbers.
+ * The style sheet gives every row the same height, so that the place of a row follows from its number alone. Assistive technology is told the true numbers.
  */
 
 import { html, useLayoutEffect, useRef, useState } from "../lib/view.js";
@@ -24,7 +23,7 @@ const STEP = 6; // the range moves by as many rows at once
 export function VirtualTable(props) {
   const { className, caption, columns, rows, hasMore, rowKey, rowClass, cells, onSight, restoreScroll } = props;
   const body = useRef(/** @type {HTMLTableSectionElement | null} */ (null));
-  const height = useRef(44);
+  const height = useRef(52); // of a row, in pixels; measured as soon as there is one
   const [range, setRange] = useState({ from: 0, to: 40 });
   const told = useRef(onSight);
   told.current = onSight;
@@ -34,7 +33,7 @@ export function VirtualTable(props) {
     let frame = 0;
     const measure = () => {
       frame = 0;
-      height.current = parseFloat(getComputedStyle(table).getPropertyValue("--row-height")) || 44;
+      height.current = table.querySelector("tr:not(.spacer)")?.getBoundingClientRect().height ?? height.current;
       const top = -table.getBoundingClientRect().top;
       const first = Math.floor(top / height.current);
       const last = Math.ceil((top + innerHeight) / height.current);

@@ -9,14 +9,21 @@ import { classes, html, useRef } from "../lib/view.js";
 const INTERVAL = 30_000;
 const HIGHEST = 32; // pixels
 
+/** What was shown last, for one who comes back to the page. @type {any} */
+let lastRead = null;
+
 /**
  * @typedef {{eventType: string, total: number, days: {day: string, events: number}[]}} TypeVolume
  *
  * @param {{query: URLSearchParams, onFilter: (filter: Record<string, string | null>) => void}} props
  */
 export function Volume({ query, onFilter }) {
-  const { data } = useResource((signal) => read("/api/events/volume", { signal }), ["volume"], { interval: INTERVAL });
-  if (data === null || data.types.length === 0) return null;
+  const load = (/** @type {AbortSignal} */ signal) => read("/api/events/volume", { signal });
+  const { data, error } = useResource(load, ["volume"], { interval: INTERVAL, initial: lastRead });
+  lastRead = data;
+  // Its place is kept while it loads, so that the list below is not moved.
+  if (data === null) return error === null ? html`<div class="volume volume-loading"></div>` : null;
+  if (data.types.length === 0) return null;
   /** @type {TypeVolume[]} */
   const types = [...data.types].sort((one, other) => other.total - one.total);
   return html`<section class="volume" aria-label=${t("volume.title")}>

@@ -6,6 +6,7 @@ const LANGUAGES = ["en", "fr"];
 let messages = {};
 let locale = "en";
 let plurals = new Intl.PluralRules("en");
+let numbers = new Intl.NumberFormat("en");
 
 /** The language's tag, for `Intl`. */
 export const currentLocale = () => locale;
@@ -18,6 +19,7 @@ export async function loadMessages() {
   messages = await answer.json();
   locale = wanted;
   plurals = new Intl.PluralRules(wanted);
+  numbers = new Intl.NumberFormat(wanted);
   document.documentElement.lang = language;
 }
 
@@ -29,7 +31,9 @@ export async function loadMessages() {
  */
 export function t(key, values = {}) {
   const message = messages[key] ?? pluralForm(key, values.count) ?? key;
-  return message.replace(/\{(\w+)\}/g, (placeholder, name) => String(values[name] ?? placeholder));
+  return message.replace(/\{(\w+)\}/g, (placeholder, name) =>
+    name === "count" ? numbers.format(Number(values.count)) : String(values[name] ?? placeholder),
+  );
 }
 
 /**

@@ -17,14 +17,15 @@ import { useRef, useState } from "./view.js";
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} load
  * @param {unknown[]} key forgets what was read when it changes
- * @param {{interval?: number, active?: (data: T | null) => boolean}} [options]
+ * @param {{interval?: number, active?: (data: T | null) => boolean, initial?: T | null}} [options]
+ *   `initial` is shown until the first answer
  * @returns {Resource<T>}
  */
-export function useResource(load, key, { interval = 60_000, active = () => true } = {}) {
+export function useResource(load, key, { interval = 60_000, active = () => true, initial = null } = {}) {
   const [, render] = useState(/** @type {unknown} */ (null));
   const held = useRef(/** @type {{key: string, data: T | null, error: any, readAt: string | null}} */ (empty("")));
   const name = JSON.stringify(key);
-  if (held.current.key !== name) held.current = empty(name);
+  if (held.current.key !== name) held.current = { ...empty(name), data: initial };
   const current = held.current;
 
   const run = async (/** @type {AbortSignal} */ signal) => {
