@@ -1,5 +1,6 @@
 """When a sweep goes on and when it stops."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -38,3 +39,16 @@ def test_it_does_not_begin_what_it_has_no_time_for() -> None:
     delete, done = rows(1_000)
     assert sweep(delete, lambda: MARGIN_MILLIS, limit=10) == 0
     assert done == []
+
+
+def test_it_rests_as_long_as_a_batch_took_but_not_after_the_last() -> None:
+    delete, done = rows(25)
+
+    def slowly(limit: int) -> int:
+        time.sleep(0.02)
+        return delete(limit)
+
+    began = time.monotonic()
+    sweep(slowly, lambda: 60_000, limit=10)
+    assert time.monotonic() - began >= 3 * 0.02 + 2 * 0.02
+    assert done == [10, 10, 5]
