@@ -1,6 +1,6 @@
 # Everything a developer types. Each target makes the environments it needs first (see scripts/environments.py).
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench clean build validate deploy openapi audit sam-local
+.PHONY: help run test lint format bench clean build validate deploy openapi audit sam-local vendor screenshots
 
 WITH = sh scripts/bootstrap
 PYTEST = python -m pytest -n 2 --dist loadscope
@@ -12,7 +12,7 @@ run: ## the whole stack on this machine; PORT, DATA_DIR, DEMO=0 and RUN_DB_URL a
 	@$(WITH) stack lambda restate -- python -m local
 
 test: ## every test on the newest Python, and the unit and store tests on an older one when there is one
-	@$(WITH) dev stack lambda restate -- $(PYTEST)
+	@$(WITH) dev stack lambda runtime node chromium -- $(PYTEST)
 	@sh scripts/test-other-python
 
 lint: ## style, types and the architecture's import rules
@@ -20,6 +20,8 @@ lint: ## style, types and the architecture's import rules
 	@$(WITH) dev -- ruff format --check .
 	@$(WITH) dev -- mypy
 	@$(WITH) dev -- env PYTHONPATH=layers/meridian lint-imports
+	@$(WITH) dev node -- node_modules/.bin/tsc -p tsconfig.json
+	@$(WITH) dev node -- python scripts/vendor_console.py --check
 
 format: ## lets ruff format and mend what it can
 	@$(WITH) dev -- ruff check --fix .
@@ -39,6 +41,12 @@ deploy: build ## builds and deploys, asking for the parameters
 
 openapi: ## the OpenAPI documents in docs/, from the functions' routes
 	@$(WITH) dev -- env PYTHONPATH=layers/meridian python -m scripts.openapi
+
+vendor: ## the console's libraries, from the npm packages, and its sample events
+	@$(WITH) dev node -- python scripts/vendor_console.py
+
+screenshots: ## the pictures of the console in docs/screenshots, on a stack of their own
+	@$(WITH) dev stack lambda restate chromium -- env PYTHONPATH=layers/meridian:. python -m scripts.screenshots
 
 clean: ## removes what the Makefile made; the data under ~/.meridian stay
 	rm -rf .venvs node_modules .aws-sam build .pytest_cache .mypy_cache .ruff_cache .hypothesis

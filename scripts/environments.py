@@ -1,4 +1,4 @@
-"""Makes the project's environments: virtual environments under `.venvs/`, npm packages.
+"""Makes the project's environments: virtual environments under `.venvs/`, npm packages, the tests' browser.
 
     environments.py NAME... [-- COMMAND ARG...]
 
@@ -38,6 +38,8 @@ REQUIREMENTS = {
 }
 # npm packages: Restate's server alone, or with the tools of the console
 RESTATE, NODE = "restate", "node"
+# the browser of the console's tests
+CHROMIUM = "chromium"
 
 
 class Missing(Exception):
@@ -54,6 +56,8 @@ def main(arguments: Sequence[str]) -> int:
         for name in names:
             if name in (RESTATE, NODE):
                 ensure_node_modules(with_tools=name == NODE)
+            elif name == CHROMIUM:
+                ensure_chromium()
             else:
                 ensure_venv(name)
     except Missing as missing:
@@ -77,7 +81,8 @@ def venv_path(name: str) -> Path:
 def ensure_venv(name: str) -> None:
     """Makes the virtual environment `name` unless it is there and current."""
     if name not in REQUIREMENTS:
-        raise Missing(f"There is no environment named {name}: only {', '.join([*REQUIREMENTS, RESTATE, NODE])}.")
+        known = ", ".join([*REQUIREMENTS, RESTATE, NODE, CHROMIUM])
+        raise Missing(f"There is no environment named {name}: only {known}.")
     target = venv_path(name)
     requirement = REQUIREMENTS[name]
     digest = digest_of([sys.version, target, *(file.read_text() for file in requirement_files(requirement))])
@@ -113,6 +118,19 @@ def ensure_node_modules(with_tools: bool) -> None:
 
     label = "the npm packages" if with_tools else "Restate's server"
     ensure(label, stamp, VENVS / "node_modules.lock", wanted, install)
+
+
+def ensure_chromium() -> None:
+    """Finds Chromium, in `CHROMIUM` or on PATH; as root on Debian its package is installed."""
+    names = ("chromium", "chromium-browser")
+    if os.environ.get("CHROMIUM") or any(shutil.which(name) for name in names):
+        return
+    apt = shutil.which("apt-get")
+    if apt is None or os.geteuid() != 0:
+        raise Missing("There is no Chromium: install the package chromium, or name a browser in CHROMIUM.")
+    say("Installing Chromium; this is done once.")
+    run_shown("chromium", [apt, "update"])
+    run_shown("chromium", [apt, "install", "--yes", "--no-install-recommends", "chromium"])
 
 
 def ensure(label: str, stamp: Path, lock: Path, digest: str, install: Callable[[], None]) -> None:

@@ -37,27 +37,30 @@ SELECT {RUN_COLUMNS} FROM runs WHERE workflow_slug = %(workflow)s ORDER BY creat
 
 
 def run(database_url: str) -> list[Row]:
-    """Seconds of a list; the store and the bare statement are taken in turn, on the same data."""
-    store = open_run_store(database_url)
+    """Seconds of a list. Both sides of a ratio are taken in turn, so that what else the machine does meets both."""
+    small_url = f"{database_url}?options=-c%20search_path%3Dsmall"
     with psycopg.connect(database_url, autocommit=True, prepare_threshold=None) as connection:
-        connection.execute(FILL.format(first=1, last=SMALL).encode())
-        connection.execute("ANALYZE runs")
-        small = _in_turn([lambda: store.find(RunFilter(workflow="common"), None, PAGE)])[0]
+        connection.execute("CREATE SCHEMA small")
+        large, small = open_run_store(database_url), open_run_store(small_url)
         connection.execute("ALTER TABLE runs DISABLE TRIGGER runs_subjects_indexed")  # a minute less to wait
-        connection.execute(FILL.format(first=SMALL + 1, last=LARGE).encode())
+        connection.execute(FILL.format(first=1, last=LARGE).encode())
         connection.execute("ALTER TABLE runs ENABLE TRIGGER runs_subjects_indexed")
-        connection.execute("VACUUM ANALYZE runs")
+        connection.execute(FILL.replace("INTO runs", "INTO small.runs").format(first=1, last=SMALL).encode())
+        connection.execute("VACUUM ANALYZE runs, small.runs")
         parameters = {"workflow": "common", "limit": PAGE}
+        chosen = RunFilter(workflow="common")
         ours, bare = _in_turn(
             [
-                lambda: store.find(RunFilter(workflow="common"), None, PAGE),
+                lambda: large.find(chosen, None, PAGE),
                 lambda: connection.execute(BARE.encode(), parameters).fetchall(),
             ]
         )
-    store.close()
+        of_large, of_small = _in_turn([lambda: large.find(chosen, None, PAGE), lambda: small.find(chosen, None, PAGE)])
+    large.close()
+    small.close()
     return [
         row("list 50 newest of one workflow in 1,000,000 rows, against bare SQL", ours, bare, 1.3),
-        row("list 50 newest of one workflow, in 1,000,000 rows against 10,000", ours, small, 1.5),
+        row("list 50 newest of one workflow, in 1,000,000 rows against 10,000", of_large, of_small, 1.5),
     ]
 
 

@@ -15,7 +15,7 @@ def test_an_event_that_nobody_receives_says_why_it_started_nothing(
 
     row = page.locator("tbody tr").filter(has_text=kind).first
     expect(row).to_contain_text("Started nothing")
-    expect(row).to_contain_text(f"No active workflow receives {kind}.")
+    expect(row).to_contain_text(f"No active workflow takes this {kind}.")
     row.get_by_role("button", name=kind).click()
     expect(page.get_by_role("dialog")).to_contain_text("the selector of each such entry did not hold")
 

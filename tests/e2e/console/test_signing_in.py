@@ -107,7 +107,7 @@ class Front:
                     return
                 front.asked.append(self.headers.get("Authorization", ""))
                 granted = provider.token and self.headers.get("Authorization") == f"Bearer {provider.token}"
-                document = {"runs": [], "workflows": [], "types": [], "days": [], "nextCursor": None}
+                document: dict[str, Any] = {"runs": [], "workflows": [], "types": [], "days": [], "nextCursor": None}
                 body = document if granted else {"message": "Unauthorized"}
                 headers = (("Content-Type", "application/json"),)
                 self.reply(200 if granted else 401, json.dumps(body).encode(), headers=headers)

@@ -62,7 +62,11 @@ def test_a_list_that_cannot_be_read_again_stays_and_says_so(page: Page, actions:
 
 def test_loading_is_said_until_the_first_answer(page: Page) -> None:
     held: list[Route] = []
-    page.route("**/api/workflows", lambda route: held.append(route))
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/api/workflows", hold)
     with page.expect_request("**/api/workflows"):
         page.goto("/console/workflows")
     expect(page.get_by_role("status").filter(has_text="Loading…")).to_have_count(1)

@@ -34,9 +34,13 @@ function linesByPointer(text) {
   const token = new RegExp(TOKEN);
   let line = 0;
   let counted = 0;
+  let ended = false;
   const next = () => {
-    const match = token.exec(text);
-    if (match === null) return null;
+    const match = ended ? null : token.exec(text);
+    if (match === null) {
+      ended = true; // the expression itself would begin again
+      return null;
+    }
     const start = token.lastIndex - match[1].length;
     for (; counted < start; counted++) if (text[counted] === "\n") line++;
     return match[1];

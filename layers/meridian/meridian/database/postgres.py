@@ -174,7 +174,9 @@ def postgres_sql(sql: str) -> bytes:
 
 
 def _rows(cursor: "psycopg.Cursor[Row]") -> list[Row]:
-    return cursor.fetchall() if cursor.description is not None else []
+    # not `cursor.description`, which makes an object for each column
+    has_rows = cursor.pgresult is not None and cursor.pgresult.nfields > 0
+    return cursor.fetchall() if has_rows else []
 
 
 def _changed(cursor: "psycopg.Cursor[Row]") -> int:

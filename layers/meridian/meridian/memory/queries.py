@@ -63,10 +63,10 @@ RETURNING version, expires_at
 #
 # A caller that names one visit for two values is no retry: the second value is written.
 WRITE = _UPSERT.format(
-    condition=f"""NOT (
+    condition="""(
   item.written_by = EXCLUDED.written_by AND item.value = EXCLUDED.value AND item.type = EXCLUDED.type
-  AND item.expires_at - item.written_at IS NOT DISTINCT FROM EXCLUDED.expires_at - EXCLUDED.written_at AND {_LIVE}
-)"""
+  AND item.expires_at = item.written_at + :retention AND item.expires_at > clock_timestamp()
+) IS NOT TRUE"""
 )
 
 # expectedVersion 0: only where nothing is. An expired row is nothing, and is written over.

@@ -4,9 +4,10 @@ Rows are named tuples and not dataclasses: a list makes up to 200 of them from t
 the cheapest immutable value that has names.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from meridian.runs.schema import parse_subjects
@@ -51,13 +52,17 @@ class RunRow(NamedTuple):
         return self.workflow_slug or (self.workflow_file or "").removesuffix(".json")
 
 
-# A `final_status` that is neither literal reads as null.
-_FINAL_STATUS = "CASE WHEN runs.final_status IN ('completed', 'failed') THEN runs.final_status END AS final_status"
-_READ_AS = {"subjects_json": "runs.subjects", "final_status": _FINAL_STATUS}
-RUN_COLUMNS = ", ".join(_READ_AS.get(name, f"runs.{name}") for name in RunRow._fields)
+RUN_COLUMNS = ", ".join(f"runs.{'subjects' if name == 'subjects_json' else name}" for name in RunRow._fields)
+_FINAL_STATUSES = frozenset({"completed", "failed", None})
+_made: Callable[[Sequence[Any]], RunRow] = partial(tuple.__new__, RunRow)  # without a Python call for each
 
-# Rows of `RUN_COLUMNS` as they came from the database, made without a Python call each.
-from_row: Callable[[Sequence[Any]], RunRow] = partial(tuple.__new__, RunRow)
+
+def from_rows(rows: Iterable[Sequence[Any]]) -> list[RunRow]:
+    """Rows of `RUN_COLUMNS` as they came from the database. A `final_status` that is neither literal reads as null."""
+    runs = [*map(_made, rows)]
+    if _FINAL_STATUSES.issuperset(map(attrgetter("final_status"), runs)):
+        return runs
+    return [run if run.final_status in _FINAL_STATUSES else run._replace(final_status=None) for run in runs]
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from meridian.runs.model import (
     RunDetail,
     RunFilter,
     RunRow,
-    from_row,
+    from_rows,
 )
 from meridian.runs.schema import RUN_SCHEMA
 from meridian.text import storable
@@ -125,10 +125,11 @@ class SqlRunStore:
         if not rows:
             return None
         *columns, event, spec_json = rows[0]
-        return RunDetail(from_row(columns), jsontext.parse(event), spec_json)
+        (run,) = from_rows([columns])
+        return RunDetail(run, jsontext.parse(event), spec_json)
 
     def find(self, chosen: RunFilter, after: Position | None, limit: int) -> list[RunRow]:
-        return [*map(from_row, self.database.execute(*queries.list_runs(chosen, after, limit)))]
+        return from_rows(self.database.execute(*queries.list_runs(chosen, after, limit)))
 
     def event_rows(self, event_id: str, run_ids: Iterable[str]) -> list[EventRow]:
         rows = self.database.execute(*queries.event_rows(event_id, [*run_ids]))
@@ -162,7 +163,7 @@ class SqlRunStore:
         limit: int,
     ) -> list[RunRow]:
         query = queries.live_runs(restate_url, own=own, after=after, newest_first=newest_first, limit=limit)
-        return [*map(from_row, self.database.execute(*query))]
+        return from_rows(self.database.execute(*query))
 
     def oldest_live(self) -> str | None:
         rows = self.database.execute(queries.OLDEST_LIVE)
