@@ -1,6 +1,6 @@
 # Everything a developer types. Each target makes the environments it needs first (see scripts/environments.py).
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench clean build validate deploy openapi audit sam-local vendor screenshots
+.PHONY: help run test lint format bench clean build validate deploy openapi vendor screenshots
 
 WITH = sh scripts/bootstrap
 PYTEST = python -m pytest -n 2 --dist loadscope
