@@ -1,7 +1,9 @@
 """The contract of the run store, the same on PostgreSQL and SQLite."""
 
+import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -301,3 +303,32 @@ def test_an_index_is_kept_when_it_is_opened_again(store: SqlRunStore, database_u
     again = open_run_store(database_url)
     assert ids(again.find(EVERYTHING, None, 10)) == ["obs-1:potassium-alert"]
     again.close()
+
+
+def test_the_longest_run_that_ingestion_accepts_fits_every_index(store: SqlRunStore) -> None:
+    # given four-byte characters that do not compress, at the limits of each field of an event
+    letters = random.Random(7)
+
+    def longest(length: int) -> str:
+        return "".join(chr(letters.randrange(0x20000, 0x2A000)) for _ in range(length))
+
+    run = new_run(
+        longest(200),
+        "s" * 100,
+        event_type=longest(200),
+        trigger_id=longest(64),
+        subjects={"k" * 64: longest(256)},
+        workflow_file=f"{longest(100)}.json",
+    )
+
+    assert store.insert(run)
+    for ending in ("live", "failed"):
+        if ending == "failed":
+            store.set_final_status(run.id, "failed", at(1))
+        for chosen in (
+            RunFilter(event_type=run.event_type),
+            RunFilter(trigger=run.trigger_id),
+            RunFilter(workflow=run.workflow_file),
+            RunFilter(subject=("k" * 64, run.subjects["k" * 64])),
+        ):
+            assert ids(store.find(replace(chosen, status=ending), None, 5)) == [run.id]
