@@ -46,7 +46,7 @@ class Engine:
             time.sleep(0.05)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("engine")
     with service() as memory, service() as record:
@@ -70,6 +70,7 @@ def _fresh_services(engine: Engine) -> None:
     """Each test begins with services that were asked nothing and answer 200."""
     for beside in (engine.memory, engine.record):
         beside.answers = [(200, "{}")]
+        beside.answer = None
         beside.requests.clear()
         beside.arrived.clear()
         beside.open.set()

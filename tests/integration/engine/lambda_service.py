@@ -1,7 +1,8 @@
 """The engine as Lambda functions on this machine: the Invoke API in front of real Lambda runtime clients.
 
 Restate invokes an ARN here. Each worker is an execution environment of its own, `python -m awslambdaric` polling
-a Runtime API of its own, and is started on demand, as in production; `kill` ends them all in mid-work.
+a Runtime API of its own, and is started on demand, as in production; `kill` ends them all in mid-work, and
+`kill_before_answer` the next one that has done its work.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import queue
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 from uuid import uuid4
 
@@ -67,9 +68,9 @@ def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
 
 
 class Worker:
-    """One execution environment."""
+    """One execution environment. Nobody hears an answer that `is_killed` takes it with."""
 
-    def __init__(self, environment: Mapping[str, str], log: Path) -> None:
+    def __init__(self, environment: Mapping[str, str], log: Path, is_killed: Callable[[Worker], bool]) -> None:
         self.todo: queue.Queue[bytes] = queue.Queue()
         self.done: queue.Queue[tuple[bool, bytes]] = queue.Queue()
         self.process: subprocess.Popen[bytes] | None = None
@@ -90,7 +91,10 @@ class Worker:
                 )
 
             def do_POST(self) -> None:
-                worker.done.put((self.path.endswith("/response"), self.body()))
+                body = self.body()
+                if is_killed(worker):
+                    return
+                worker.done.put((self.path.endswith("/response"), body))
                 self.reply(202)
 
         self._api = serving(RuntimeApi)
@@ -110,11 +114,14 @@ class Worker:
     def is_alive(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
-    def kill(self) -> None:
+    def end(self) -> None:
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
+
+    def kill(self) -> None:
+        self.end()
         self._api.__exit__(None, None, None)
 
     def _tell_the_end(self) -> None:
@@ -128,7 +135,8 @@ class LambdaService:
 
     def __init__(self, environment: Mapping[str, str], log: Path) -> None:
         self.log = log
-        self.is_down = False
+        self.killed = Event()
+        self._is_next_killed = False
         self._environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "PYTHONPATH": str(ROOT / "layers" / "meridian"),
@@ -142,12 +150,10 @@ class LambdaService:
         self._lock = Lock()
 
     def invoke(self, event: bytes) -> tuple[bool, bytes]:
-        if self.is_down:
-            return False, DIED
         with self._lock:
             worker = self._idle.pop() if self._idle else None
             if worker is None:
-                worker = Worker(self._environment, self.log)
+                worker = Worker(self._environment, self.log, self._kills)
                 self._all.append(worker)
         answer = worker.invoke(event)
         if worker.is_alive():
@@ -161,6 +167,21 @@ class LambdaService:
             workers, self._all, self._idle = self._all, [], []
         for worker in workers:
             worker.kill()
+
+    def kill_before_answer(self) -> None:
+        """Ends the next execution environment that answers: its work is done, and who invoked it never hears of it.
+
+        `killed` is set when it is dead.
+        """
+        self._is_next_killed = True
+
+    def _kills(self, worker: Worker) -> bool:
+        with self._lock:
+            kills, self._is_next_killed = self._is_next_killed, False
+        if kills:
+            worker.end()
+            self.killed.set()
+        return kills
 
     @contextmanager
     def listening(self) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event
@@ -30,6 +30,7 @@ class Service:
     arrived: Event = field(default_factory=Event)
     open: Event = field(default_factory=Event)  # answers are held back while it is not set
     content_type: str = "application/json"
+    answer: Callable[[Request], tuple[int, str]] | None = None  # makes the answers in place of `answers`
 
     def __post_init__(self) -> None:
         self.open.set()
@@ -50,10 +51,14 @@ def service(*answers: tuple[int, str]) -> Iterator[Service]:
     class Handler(Quiet):
         def do_POST(self) -> None:  # noqa: N802 - http.server's name
             headers = {name.lower(): value for name, value in self.headers.items()}
-            told.requests.append(Request(self.command, self.path, headers, self.body().decode()))
+            request = Request(self.command, self.path, headers, self.body().decode())
+            told.requests.append(request)
             told.arrived.set()
             told.open.wait()
-            status, body = told.answers.pop(0) if len(told.answers) > 1 else told.answers[0]
+            if told.answer is not None:
+                status, body = told.answer(request)
+            else:
+                status, body = told.answers.pop(0) if len(told.answers) > 1 else told.answers[0]
             self.reply(status, body.encode(), {"content-type": told.content_type})
 
         do_GET = do_POST  # noqa: N815
