@@ -36,6 +36,7 @@ def ingestor() -> Ingestor:
         wiring.recent_events,
         wiring.ingress,
         check=wiring.check_definition,
+        routing=wiring.routing,
         follow_ups=wiring.follow_ups,
     )
 

@@ -17,6 +17,7 @@ from meridian.snapstart import close_around_snapshot
 
 if TYPE_CHECKING:
     from meridian.definitions.validation import Problem
+    from meridian.ingestion.routing import Routing
     from meridian.restate.admin import Admin
     from meridian.settlement.follow_ups import FollowUps
     from meridian.settlement.settling import Settlement
@@ -70,6 +71,16 @@ class Wiring:
         from meridian.definitions.sql_store import DEFINITION_SCHEMA, SqlDefinitionStore  # noqa: PLC0415
 
         return SqlDefinitionStore(self._opened(self.definition_store_url, "DEFINITION_STORE_URL", DEFINITION_SCHEMA))
+
+    @cached_property
+    def routing(self) -> "Routing | None":
+        """The one read of definitions and runs, where one database keeps both."""
+        if self.definition_store_url != self.run_db_url:
+            return None
+        from meridian.ingestion.routing import RoutingByOneRead  # noqa: PLC0415
+
+        _ = self.definitions  # brings its tables up to date
+        return RoutingByOneRead(self.run_database)
 
     def find_spec(self, slug: str, version: int) -> Any | None:
         """The document of a published version."""

@@ -25,13 +25,15 @@ from meridian.definitions.sql_store import DEFINITION_SCHEMA, SqlDefinitionStore
 from meridian.definitions.validation import problems
 from meridian.errors import DatabaseUnavailable, InvalidInput, RestateUnavailable
 from meridian.ingestion.event import Event, Target
-from meridian.ingestion.recent import RecentEvents
+from meridian.ingestion.recent import RecentEvent, RecentEvents
+from meridian.ingestion.routing import RoutingByOneRead, RoutingByTwoReads
 from meridian.ingestion.service import Ingestor
 from meridian.restate.ingress import Ingress
 from meridian.runs.model import NewRun, RunFilter
 from meridian.runs.schema import RUN_SCHEMA
 from meridian.runs.store import SqlRunStore
 from tests.services.endpoint import serving
+from tests.services.lossy import lossy
 from tests.services.scripted import scripted_endpoint
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -57,7 +59,14 @@ class Control:
         self.definitions = SqlDefinitionStore(self.database)
         self.recent = RecentEvents(self.database)
         self.ingress = Ingress(ingress_url)
-        self.ingestor = Ingestor(self.runs, self.definitions, self.recent, self.ingress, check=problems)
+        self.ingestor = Ingestor(
+            self.runs,
+            self.definitions,
+            self.recent,
+            self.ingress,
+            check=problems,
+            routing=RoutingByOneRead(self.database),
+        )
 
     def event_runs(self, event: Event) -> list[str]:
         return sorted(run.id for run in self.runs.find(RunFilter(event=event.id), None, 100))
@@ -291,15 +300,18 @@ import os, signal, sys
 from tests.integration.ingestion.test_ingestor import Control
 from meridian.ingestion.event import Event
 control = Control(sys.argv[1], sys.argv[2])
-control.runs.insert = lambda run: os.kill(os.getpid(), signal.SIGKILL)
+control.runs.insert = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+control.recent.record_with_run = control.runs.insert
 control.ingestor.ingest(Event(sys.argv[3], "observation.created", None, None, {}, None, None))
 """
 
 
+@pytest.mark.parametrize("slugs", [["a"], ["a", "b"]], ids=["one delivery", "several"])
 def test_a_crash_between_the_start_and_the_row_is_completed_by_the_redelivery(
-    control: Control, engine: RestateServer, postgres_url: str
+    control: Control, engine: RestateServer, postgres_url: str, slugs: list[str]
 ):
-    control.definitions.publish("a", definition(), activate=True)
+    for slug in slugs:
+        control.definitions.publish(slug, definition(), activate=True)
     event = an_event()
     path = os.pathsep.join([str(ROOT), str(ROOT / "layers" / "meridian")])
     crashed = subprocess.run(
@@ -308,12 +320,12 @@ def test_a_crash_between_the_start_and_the_row_is_completed_by_the_redelivery(
         check=False,
     )
     assert crashed.returncode == -signal.SIGKILL
-    assert started_in_restate(engine, event) == 1
+    assert 1 <= started_in_restate(engine, event) <= len(slugs)
     assert control.event_runs(event) == []
 
-    assert reasons(control, event) == {"a": "started"}
-    assert control.event_runs(event) == [f"{event.id}:a"]
-    assert started_in_restate(engine, event) == 1
+    assert reasons(control, event) == dict.fromkeys(slugs, "started")
+    assert control.event_runs(event) == [f"{event.id}:{slug}" for slug in slugs]
+    assert started_in_restate(engine, event) == len(slugs)
 
 
 def test_a_run_that_was_accepted_before_is_indexed_as_it_was_started(control: Control):
@@ -349,17 +361,59 @@ def test_a_database_that_goes_away_before_the_row_is_completed_by_the_redelivery
     control.definitions.publish("a", definition(), activate=True)
     event = an_event()
 
-    class LosesTheDatabase(SqlRunStore):
-        def insert(self, run: NewRun) -> bool:
+    class LosesTheDatabase(RecentEvents):
+        def record_with_run(self, run: NewRun, if_written: RecentEvent, if_there: RecentEvent) -> bool:
             raise DatabaseUnavailable("The database is out of reach.")
 
-    broken = Ingestor(
-        LosesTheDatabase(control.database), control.definitions, control.recent, control.ingress, check=problems
-    )
-    with pytest.raises(DatabaseUnavailable):
+    recent = LosesTheDatabase(control.database)
+    broken = Ingestor(control.runs, control.definitions, recent, control.ingress, check=problems)
+    with pytest.raises(DatabaseUnavailable) as unavailable:
         broken.ingest(event)
+    assert unavailable.value.extra == {"eventId": event.id, "runs": []}
     assert control.event_runs(event) == []
     assert reasons(control, event) == {"a": "started"}
+
+
+def test_a_lost_answer_to_the_write_of_a_run_is_still_a_run_that_this_delivery_started(
+    control: Control, engine: RestateServer, postgres_url: str
+):
+    control.definitions.publish("a", definition(), activate=True)
+    event = an_event()
+    with lossy(postgres_url) as proxy:
+        far = Control(proxy.url, engine.ingress_url)
+        proxy.lose_answer_to("INSERT INTO recent_events")
+        assert reasons(far, event) == {"a": "started"}
+        assert proxy.lost == 1
+        far.close()
+    assert control.event_runs(event) == [f"{event.id}:a"]
+    assert [(recent.event_id, recent.outcome) for recent in control.recent.page(None, 10)] == [(event.id, "started")]
+
+
+def test_the_one_read_and_the_two_tell_the_same(control: Control):
+    for slug in ("b", "a", "other"):
+        control.definitions.publish(slug, definition(slug), activate=True)
+    control.definitions.publish("later", definition("later"), activate=False)
+    event = an_event()
+    control.ingestor.ingest(event)
+    control.definitions.set_active("other", None)
+    control.definitions.set_active("later", 1)
+    rows = [(event.id, "old", None), (f"{event.id}:later", "later", None), ("not-of-it", "a", "another event")]
+    for run_id, name, source_event_id in rows:
+        control.database.execute(
+            "INSERT INTO runs (id, service, workflow_name, event, created_at, source_event_id) "
+            "VALUES (:id, 's', :name, '{}', :at, :source_event_id)",
+            {"id": run_id, "name": name, "at": ago(days=1), "source_event_id": source_event_id},
+        )
+
+    by_one = RoutingByOneRead(control.database).known(event.id, event.type)
+    by_two = RoutingByTwoReads(control.runs, control.definitions).known(event.id, event.type)
+
+    assert by_one == by_two
+    receiving, known = by_one
+    assert [version.slug for version in receiving] == ["a", "b", "later"]
+    assert [row.id for row in known] == [event.id, *(f"{event.id}:{slug}" for slug in ("later", "a", "b", "other"))]
+    nobody = RoutingByOneRead(control.database).known("unknown", "nobody.cares")
+    assert nobody == RoutingByTwoReads(control.runs, control.definitions).known("unknown", "nobody.cares") == ([], [])
 
 
 def test_a_connection_cut_between_two_events_is_replaced_within_the_request(control: Control, postgres_url: str):

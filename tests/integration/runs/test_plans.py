@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from meridian.database import ensure_schema
+from meridian.definitions.sql_store import DEFINITION_SCHEMA
+from meridian.ingestion.routing import KNOWN
 from meridian.runs import queries
 from meridian.runs.model import Position, RunFilter
 from meridian.runs.queries import Query
@@ -218,6 +221,34 @@ def test_the_rows_of_an_event_are_looked_up(million: SqlRunStore, event_id: str,
     assert plan.scanned_tables == []
     assert plan.rows_read <= 4
     assert plan.rows_sorted <= 4
+
+
+PUBLISH_MANY = """
+WITH numbers AS (SELECT generate_series(1, :count::int) AS number), definitions AS (
+  INSERT INTO workflow_definitions SELECT 'many-' || number, 1, 1 FROM numbers)
+INSERT INTO workflow_versions
+SELECT 'many-' || number, 1, 'Many', '{"name":"Many","entries":[],"start":"a","nodes":[]}', 'hash', '["many"]', '2026'
+FROM numbers
+"""
+
+
+@pytest.mark.parametrize("has_statistics", [True, False], ids=["with statistics", "without statistics"])
+@pytest.mark.parametrize("event_id", ["event-500700", "unknown"])
+@pytest.mark.parametrize("workflows", [0, 1, 20, 200])
+def test_what_routes_an_event_and_its_rows_are_read_together(
+    million: SqlRunStore, workflows: int, event_id: str, has_statistics: bool
+) -> None:
+    ensure_schema(million.database, DEFINITION_SCHEMA)
+    million.database.execute("TRUNCATE workflow_definitions, workflow_versions")
+    million.database.execute(PUBLISH_MANY, {"count": workflows})
+    if has_statistics:
+        million.database.execute("ANALYZE workflow_definitions, workflow_versions")
+
+    plan = plan_of(million, (KNOWN, {"event_id": event_id, "event_type": "many"}))
+
+    assert "runs" not in plan.scanned_tables
+    assert plan.rows_read <= 4 * workflows + 4  # versions, their workflows, the list of both, and what is known
+    assert plan.rows_sorted <= 4 * workflows + 4
 
 
 @pytest.mark.parametrize(

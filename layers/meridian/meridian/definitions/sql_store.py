@@ -38,10 +38,12 @@ DEFINITION_SCHEMA = Schema(
     ),
 )
 
+VERSION_COLUMNS = 5
 _VERSION = "SELECT v.slug, v.version, v.spec_hash, v.published_at, v.spec FROM workflow_versions v"
 _ACTIVE = f"{_VERSION} JOIN workflow_definitions d ON d.slug = v.slug AND d.active_version = v.version"
 
-RECEIVING = f"{_ACTIVE} WHERE v.event_types @> to_jsonb(:event_type::text) ORDER BY v.slug"
+RECEIVING_VERSIONS = f"{_ACTIVE} WHERE v.event_types @> to_jsonb(:event_type::text)"
+RECEIVING = f"{RECEIVING_VERSIONS} ORDER BY v.slug"
 ACTIVE = f"{_ACTIVE} WHERE d.slug = :slug"
 VERSION = f"{_VERSION} WHERE v.slug = :slug AND v.version = :version"
 
@@ -79,15 +81,15 @@ class SqlDefinitionStore:
         self._database = database
 
     def receiving(self, event_type: str) -> list[PublishedVersion]:
-        return [_published(row) for row in self._database.execute(RECEIVING, {"event_type": event_type})]
+        return [published_version(row) for row in self._database.execute(RECEIVING, {"event_type": event_type})]
 
     def active(self, slug: str) -> PublishedVersion | None:
         rows = self._database.execute(ACTIVE, {"slug": slug})
-        return _published(rows[0]) if rows else None
+        return published_version(rows[0]) if rows else None
 
     def version(self, slug: str, version: int) -> PublishedVersion | None:
         rows = self._database.execute(VERSION, {"slug": slug, "version": version})
-        return _published(rows[0]) if rows else None
+        return published_version(rows[0]) if rows else None
 
     def workflows(self) -> list[Workflow]:
         return [Workflow(row[0], row[1], (_summary(row),)) for row in self._database.execute(WORKFLOWS)]
@@ -122,7 +124,8 @@ class SqlDefinitionStore:
         return bool(self._database.count(SET_ACTIVE, {"slug": slug, "version": version}))
 
 
-def _published(row: Row) -> PublishedVersion:
+def published_version(row: Row) -> PublishedVersion:
+    """The version in a row of the columns that are selected above."""
     slug, version, hash_of_spec, published_at, spec = row
     return PublishedVersion(slug, version, hash_of_spec, published_at, parse_definition(spec))
 

@@ -7,7 +7,8 @@ from typing import Any, Literal
 from meridian import jsontext
 from meridian.clock import ago
 from meridian.database import Database
-from meridian.runs.model import Position
+from meridian.runs.model import NewRun, Position
+from meridian.runs.queries import INSERT_RUN, insert_run
 
 Outcome = Literal["started", "duplicate", "anteriority", "unrouted", "rejected", "unavailable"]
 
@@ -16,6 +17,17 @@ INSERT INTO recent_events (id, received_at, event_id, event_type, source, outcom
 VALUES (:id, :received_at, :event_id, :event_type, :source, :outcome, :deliveries, :problem)
 ON CONFLICT (id) DO NOTHING
 """
+# A run and the reception that sent it in one statement. Whether the run's row was there already decides what the
+# reception says. A statement that is repeated, since its answer was lost, finds its own reception and tells it again.
+RECORD_WITH_RUN = f"""
+WITH written AS ({INSERT_RUN} RETURNING id)
+INSERT INTO recent_events (id, received_at, event_id, event_type, source, outcome, deliveries)
+SELECT :reception_id, :received_at, :event_id, :reception_type, :source,
+  CASE WHEN EXISTS (SELECT FROM written) THEN :if_written ELSE :if_there END,
+  CASE WHEN EXISTS (SELECT FROM written) THEN :deliveries_if_written ELSE :deliveries_if_there END
+ON CONFLICT (id) DO UPDATE SET id = EXCLUDED.id
+RETURNING outcome
+"""  # noqa: S608
 PAGE = """
 SELECT id, received_at, event_id, event_type, source, outcome, deliveries, problem FROM recent_events
 {where} ORDER BY received_at DESC, id DESC LIMIT :limit
@@ -63,6 +75,35 @@ class RecentEvents:
                 "problem": jsontext.serialize(event.problem) if event.problem is not None else None,
             },
         )
+
+    def record_with_run(self, run: NewRun, if_written: RecentEvent, if_there: RecentEvent) -> bool:
+        """Writes a run to the index and the reception that sent it, both or neither; whether the run was written.
+
+        The reception is `if_written`, or `if_there` when the run's row was there already: the same but for the
+        outcome and the deliveries.
+        """
+        if self._database.dialect == "sqlite":  # which has no such statement
+            with self._database.transaction():
+                is_written = bool(self._database.count(*insert_run(run)))
+                self.record(if_written if is_written else if_there)
+            return is_written
+        _, parameters = insert_run(run)
+        rows = self._database.execute(
+            RECORD_WITH_RUN,
+            {
+                **parameters,
+                "reception_id": if_written.id,
+                "received_at": if_written.received_at,
+                "event_id": if_written.event_id,
+                "reception_type": if_written.event_type,
+                "source": if_written.source,
+                "if_written": if_written.outcome,
+                "if_there": if_there.outcome,
+                "deliveries_if_written": jsontext.serialize(list(if_written.deliveries)),
+                "deliveries_if_there": jsontext.serialize(list(if_there.deliveries)),
+            },
+        )
+        return bool(rows[0][0] == if_written.outcome)
 
     def page(self, after: Position | None, limit: int) -> list[RecentEvent]:
         """Up to `limit` receptions, newest first, from behind `after`."""

@@ -8,7 +8,7 @@ import httpx
 
 from meridian import jsontext
 from meridian.errors import MeridianError, RestateUnavailable
-from meridian.restate.authorization import ApiKey, bearer
+from meridian.restate.authorization import ApiKey, keyed
 from meridian.restate.ingress import WORKFLOW_SERVICE
 
 logger = logging.getLogger("meridian.restate")
@@ -36,7 +36,7 @@ class Admin:
         self, url: str, *, api_key: ApiKey | None = None, transport: httpx.BaseTransport | None = None
     ) -> None:
         self.url = url.rstrip("/")
-        self._client = httpx.Client(auth=bearer(api_key), trust_env=False, transport=transport)
+        self._client = httpx.Client(transport=keyed(transport or httpx.HTTPTransport(trust_env=False), api_key))
 
     def live_runs(self, run_ids: Sequence[str], timeout: float = QUERY_TIMEOUT_SECONDS) -> set[str]:
         """Those of `run_ids` whose invocation has not ended. Raises `RestateUnavailable`."""

@@ -15,7 +15,8 @@ import httpx
 
 from meridian import correlation, jsontext
 from meridian.errors import RestateUnavailable
-from meridian.restate.authorization import ApiKey, bearer
+from meridian.restate.authorization import ApiKey, keyed
+from meridian.restate.transport import KeptConnections
 
 logger = logging.getLogger("meridian.restate")
 
@@ -23,7 +24,7 @@ WORKFLOW_SERVICE = "meridianWorkflow"
 RECORD_SERVICE = "record"
 INGRESS_TIMEOUT_SECONDS = 30.0  # Restate answers `getRun` only once the endpoint is reachable
 HEALTH_TIMEOUT_SECONDS = 2.0
-MAX_CONNECTIONS = 64
+FIXED_HEADERS = {"accept": "*/*", "user-agent": "meridian"}
 
 _NOT_READY = 470
 _NOT_FOUND = 404
@@ -59,6 +60,8 @@ class Ingress:
 
     Every call may be repeated without a second effect, so one whose kept connection turns out to be dead is
     repeated once on a new one. Raises `RestateUnavailable` when there is no usable answer.
+
+    Requests go to a transport and not through httpx's client: no redirect, cookie or proxy is wanted here.
     """
 
     def __init__(
@@ -71,10 +74,10 @@ class Ingress:
     ) -> None:
         self.url = url.rstrip("/")
         self._timeout = timeout
-        self._auth = bearer(api_key)
-        self._transport = transport
+        self._api_key = api_key
+        self._given_transport = transport
         self._lock = threading.Lock()
-        self._client_in_use: httpx.Client | None = None
+        self._transport_in_use: httpx.BaseTransport | None = None
 
     def send_run(self, run_id: str, run_input: Mapping[str, Any], timeout: float | None = None) -> bool:
         """Starts a run; false when Restate has accepted its key before. Restate runs a key once."""
@@ -125,9 +128,9 @@ class Ingress:
 
     def close(self) -> None:
         with self._lock:
-            if self._client_in_use is not None:
-                self._client_in_use.close()
-                self._client_in_use = None
+            if self._transport_in_use is not None:
+                self._transport_in_use.close()
+                self._transport_in_use = None
 
     def _call(self, run_id: str, handler: str, body: Any = None, timeout: float | None = None) -> Any:
         """The answer of a shared handler of a run."""
@@ -157,30 +160,39 @@ class Ingress:
         headers: Mapping[str, str] | None = None,
         timeout: float | None = None,
     ) -> httpx.Response:
-        arguments: dict[str, Any] = {
-            "headers": {**correlation.headers(), **(headers or {})},
-            "timeout": self._timeout if timeout is None else timeout,
-        }
-        if body is not None:
-            arguments["content"] = jsontext.serialize(body).encode()
-            arguments["headers"]["content-type"] = "application/json"
+        content = None if body is None else jsontext.serialize(body).encode()
+        request = httpx.Request(
+            method,
+            self.url + path,
+            headers={**FIXED_HEADERS, **correlation.headers(), **(headers or {})},
+            content=content,
+            extensions={"timeout": httpx.Timeout(self._timeout if timeout is None else timeout).as_dict()},
+        )
+        if content is not None:
+            request.headers["content-type"] = "application/json"
         try:
             try:
-                return self._client().request(method, self.url + path, **arguments)
+                return self._sent(request)
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-                return self._client().request(method, self.url + path, **arguments)
+                return self._sent(request)
         except httpx.HTTPError as error:
             logger.info("no answer of Restate", extra={"error": type(error).__name__, "restate": self.url})
             raise RestateUnavailable("Restate is out of reach.") from None
 
-    def _client(self) -> httpx.Client:
+    def _sent(self, request: httpx.Request) -> httpx.Response:
+        """The answer, read to its end."""
+        response = self._transport().handle_request(request)
+        try:
+            response.read()
+        finally:
+            response.close()
+        return response
+
+    def _transport(self) -> httpx.BaseTransport:
         with self._lock:
-            if self._client_in_use is None:
-                limits = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_CONNECTIONS)
-                self._client_in_use = httpx.Client(
-                    auth=self._auth, limits=limits, trust_env=False, transport=self._transport
-                )
-            return self._client_in_use
+            if self._transport_in_use is None:
+                self._transport_in_use = keyed(self._given_transport or KeptConnections(self.url), self._api_key)
+            return self._transport_in_use
 
     def _unusable(self, response: httpx.Response) -> RestateUnavailable:
         """An answer that says nothing about the run: no deployment registered, a refused key, a broken proxy."""

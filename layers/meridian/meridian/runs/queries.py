@@ -2,7 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from meridian.runs.model import RUN_COLUMNS, EventRow, Position, RunFilter
+from meridian import jsontext
+from meridian.runs.model import RUN_COLUMNS, EventRow, NewRun, Position, RunFilter
 from meridian.runs.schema import OF_ALL_RUNS, OF_ANY_WORKFLOW, STATUS, UNUSUAL_FILE
 
 Query = tuple[str, dict[str, Any]]
@@ -21,16 +22,10 @@ ON CONFLICT (id) DO NOTHING
 GET_RUN = f"SELECT {RUN_COLUMNS}, event, spec_json FROM runs WHERE id = :id"  # noqa: S608
 
 # The runs an event started: those that name it, those whose id the delivery would take, and the old row, whose
-# id is the event's own. Three look-ups by index; a row found by two of them comes once.
+# id is the event's own: three look-ups by index, put together.
 _EVENT_COLUMNS = ", ".join(EventRow._fields)
-EVENT_ROWS = f"""
-SELECT {_EVENT_COLUMNS} FROM runs WHERE source_event_id = :event_id
-UNION
-SELECT {_EVENT_COLUMNS} FROM runs WHERE id IN ({{run_ids}})
-UNION
-SELECT {_EVENT_COLUMNS} FROM runs WHERE id = :event_id AND source_event_id IS NULL
-ORDER BY created_at, id
-"""  # noqa: S608
+_EVENT_ROWS = f"""SELECT {_EVENT_COLUMNS} FROM runs
+WHERE source_event_id = :event_id OR id {{runs}} OR (id = :event_id AND source_event_id IS NULL)"""  # noqa: S608
 
 # Write-once: the first snapshot that is archived is the run's end.
 SAVE_SNAPSHOT = """
@@ -69,12 +64,40 @@ OLDEST_LIVE = f"SELECT created_at FROM runs WHERE {STATUS} = 'live' AND {OF_ANY_
 PING = "SELECT 1"
 
 
+def insert_run(run: NewRun) -> Query:
+    """Writes a run, unless its id is there."""
+    return INSERT_RUN, {
+        "id": run.id,
+        "service": run.service,
+        "workflow_name": run.workflow_name,
+        "event": jsontext.serialize(run.event),
+        "created_at": run.created_at,
+        "workflow_file": run.workflow_file,
+        "workflow_slug": run.workflow_slug,
+        "spec_version": run.spec_version,
+        "spec_hash": run.spec_hash,
+        "subjects": jsontext.serialize(run.subjects),
+        "source_event_id": run.source_event_id,
+        "route_match": run.route_match,
+        "event_type": run.event_type,
+        "restate_url": run.restate_url,
+        "journal_format": run.journal_format,
+        "trigger_id": run.trigger_id,
+        "spec_json": run.spec_json,
+    }
+
+
+def event_rows_of(runs: str) -> str:
+    """The rows that decide what a delivery of the event starts; `runs` is how SQL names the ids of its runs."""
+    return _EVENT_ROWS.format(runs=runs)
+
+
 def event_rows(event_id: str, run_ids: list[str]) -> Query:
-    """The rows that decide what a delivery of the event starts."""
+    """The same, oldest first, for run ids that are known."""
     parameters: dict[str, Any] = {"event_id": event_id}
     parameters |= {f"run_{number}": run_id for number, run_id in enumerate(run_ids)}
     names = ", ".join(f":run_{number}" for number in range(len(run_ids))) or "NULL"
-    return EVENT_ROWS.format(run_ids=names), parameters
+    return f"{event_rows_of(f'IN ({names})')} ORDER BY created_at, id", parameters
 
 
 def list_runs(chosen: RunFilter, after: Position | None, limit: int) -> Query:

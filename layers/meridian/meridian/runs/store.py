@@ -93,30 +93,7 @@ class SqlRunStore:
         self.database = database
 
     def insert(self, run: NewRun) -> bool:
-        return bool(
-            self.database.count(
-                queries.INSERT_RUN,
-                {
-                    "id": run.id,
-                    "service": run.service,
-                    "workflow_name": run.workflow_name,
-                    "event": jsontext.serialize(run.event),
-                    "created_at": run.created_at,
-                    "workflow_file": run.workflow_file,
-                    "workflow_slug": run.workflow_slug,
-                    "spec_version": run.spec_version,
-                    "spec_hash": run.spec_hash,
-                    "subjects": jsontext.serialize(run.subjects),
-                    "source_event_id": run.source_event_id,
-                    "route_match": run.route_match,
-                    "event_type": run.event_type,
-                    "restate_url": run.restate_url,
-                    "journal_format": run.journal_format,
-                    "trigger_id": run.trigger_id,
-                    "spec_json": run.spec_json,
-                },
-            )
-        )
+        return bool(self.database.count(*queries.insert_run(run)))
 
     def get(self, run_id: str) -> RunDetail | None:
         if not storable(run_id):  # as a path may hold it: no run was ever stored under it
