@@ -21,23 +21,25 @@ class UnreadableBody(Exception):
 
 
 class Server(ThreadingMixIn, TCPServer):
-    """Listens on the loopback interface from its construction; who comes before `start` waits for it.
+    """Listens from its construction; who comes before `start` waits for it.
 
-    `port` 0 takes a free one. Raises `OSError` when the port is taken.
+    `port` 0 takes a free one, `host` is the loopback interface unless another one is named. Raises `OSError` when the
+    port is taken.
     """
 
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 256
 
-    def __init__(self, port: int = 0) -> None:
-        super().__init__(("127.0.0.1", port), Handler)
+    def __init__(self, port: int = 0, host: str = "127.0.0.1") -> None:
+        super().__init__((host, port), Handler)
+        self.host = host
         self.port: int = self.server_address[1]
         self._thread: threading.Thread | None = None
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"http://{self.host}:{self.port}"
 
     def start(self, handler: type[Handler]) -> None:
         """Serves requests with `handler`, in a thread for each connection, until `stop`."""
@@ -69,10 +71,11 @@ class Handler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         raise NotImplementedError
 
-    def do_GET(self) -> None:
-        self.answer()
-
-    do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_GET  # noqa: N815
+    def __getattr__(self, name: str) -> Any:
+        """`do_GET` and whatever else the base class calls by a request's method: none is unknown to a server."""
+        if name.startswith("do_"):
+            return self.answer
+        raise AttributeError(name)
 
     def reply(
         self,

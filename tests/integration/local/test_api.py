@@ -4,6 +4,8 @@ import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from tests.integration.local.conftest import Application
 
 JSON = {"Content-Type": "application/json"}
@@ -120,3 +122,11 @@ def test_an_environment_is_used_again(application: Application) -> None:
 
     assert first.json()["pid"] == second.json()["pid"]
     assert int(second.headers["x-invocations"]) == int(first.headers["x-invocations"]) + 1
+
+
+@pytest.mark.parametrize("method", ["TRACE", "PROPFIND"])
+def test_a_method_that_no_route_names_is_not_found(application: Application, method: str) -> None:
+    answer = application.api.request(method, "/probe/look")
+
+    assert answer.status_code == 404
+    assert answer.json() == {"message": "Not Found"}
