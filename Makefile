@@ -12,7 +12,7 @@ run: ## the whole stack on this machine; PORT, DATA_DIR, DEMO=0 and RUN_DB_URL a
 	@$(WITH) stack lambda restate -- python -m local
 
 test: ## every test on the newest Python, and the unit and store tests on an older one when there is one
-	@$(WITH) dev stack lambda runtime node chromium -- $(PYTEST)
+	@$(WITH) dev stack lambda runtime audit node chromium -- $(PYTEST)
 	@sh scripts/test-other-python
 
 lint: ## style, types and the architecture's import rules

@@ -152,7 +152,7 @@ def test_dependencies_are_documented_with_their_versions() -> None:
     for file in REQUIREMENTS:
         for name, version in PIN.findall(read(file)):
             assert re.search(rf"\[{re.escape(name)}\][^|]*\| {re.escape(version)} \|", page), f"{name} {version}"
-    for name, version in PIN.findall(read("requirements-dev.txt")):
+    for name, version in PIN.findall(read("requirements-dev.txt") + read("requirements-audit.txt")):
         if not name.startswith(("types-", "boto3-stubs")):
             assert re.search(rf"{re.escape(name)}(?:\]\([^)]*\) \||) {re.escape(version)}\b", page), f"{name} {version}"
 
