@@ -74,7 +74,7 @@ def test_an_event_becomes_a_run_that_is_executed_listed_and_archived(api: httpx.
     publish(api, slug, event=f"type-{slug}")
     posted = api.post(
         "/api/events",
-        content=f'{{"eventId": "{name}", "type": "type-{slug}", "subjects": {{"patient": "p-{name}"}}, '
+        content=f'{{"eventId": "{name}", "type": "type-{slug}", "subjects": {{"patient": "p-zq7-{name}"}}, '
         f'"data": {{"value": 6.10}}}}',
     )
     assert posted.status_code == 202
@@ -86,7 +86,7 @@ def test_an_event_becomes_a_run_that_is_executed_listed_and_archived(api: httpx.
     assert (run["status"], run["finalStatus"]) == ("completed", "completed")
     assert run["nodeStatus"] == {"note": "completed", "done": "completed"}
     assert '"output":{"value":6.10}' in api.get(f"/api/runs/{started['runId']}").text
-    [listed] = api.get("/api/runs", params={"subject": f"patient:p-{name}"}).json()["runs"]
+    [listed] = api.get("/api/runs", params={"subject": f"patient:p-zq7-{name}"}).json()["runs"]
     assert (listed["id"], listed["status"], listed["eventType"]) == (run["id"], "completed", f"type-{slug}")
     assert "event" not in listed
     assert "snapshot" not in listed
@@ -262,7 +262,7 @@ def test_run_ids_with_any_printable_character_are_read(api: httpx.Client):
 
 
 def test_no_log_line_holds_what_belongs_to_a_subject(api: httpx.Client, stack: RunningStack):
-    secret = f"secret{os.getpid()}x"
+    secret = f"val-zq7-{os.getpid()}"
     event = {"type": "observation.created", "subjects": {"patient": secret}, "data": {**POTASSIUM, "note": secret}}
     assert api.post("/api/events", json=event).status_code == 202
     api.post("/api/events", json=event | {"time": secret})
@@ -281,7 +281,7 @@ def test_an_unavailable_restate_is_told_and_the_list_still_answers(tmp_path: Pat
         event = {
             "eventId": "before",
             "type": "observation.created",
-            "subjects": {"patient": "p-1"},
+            "subjects": {"patient": "p-42"},
             "data": POTASSIUM,
         }
         assert api.post("/api/events", json=event).status_code == 202

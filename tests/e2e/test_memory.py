@@ -13,7 +13,7 @@ import pytest
 from tests.services.stack import RunningStack
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENT = f"p-memory-{os.getpid()}"
+PATIENT = f"p-zq7-{os.getpid()}"
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,8 @@ def api(stack: RunningStack) -> Iterator[httpx.Client]:
 def measured(api: httpx.Client, number: int, value: str, target: str = "potassium-alert") -> dict[str, Any]:
     """Sends a result and returns its run once it rests."""
     body = (
-        f'{{"eventId": "{PATIENT}-{number}", "type": "observation.created", "subjects": {{"patient": "{PATIENT}"}}, '
+        f'{{"eventId": "memory-{os.getpid()}-{number}", "type": "observation.created", '
+        f'"subjects": {{"patient": "{PATIENT}"}}, '
         f'"data": {{"code": "K", "value": {value}}}, "target": {{"workflow": "{target}"}}}}'
     )
     [started] = api.post("/api/events", content=body).json()["runs"]
@@ -46,12 +47,12 @@ def assessed(run: dict[str, Any]) -> tuple[Any, str]:
 
 
 def test_a_run_compares_with_what_the_run_before_it_remembered(api: httpx.Client, stack: RunningStack):
-    first = measured(api, 1, "4.20")
+    first = measured(api, 1, "4.203141592650")
     assert (first["status"], assessed(first)) == ("completed", (None, "first result"))
 
-    second = measured(api, 2, "6.40")
-    assert (second["status"], assessed(second)) == ("suspended", (4.2, "rising"))
-    assert second["snapshot"]["pending"]["message"] == "Potassium 6.40 mmol/L high (rising)"
+    second = measured(api, 2, "6.403141592650")
+    assert (second["status"], assessed(second)) == ("suspended", (4.20314159265, "rising"))
+    assert second["snapshot"]["pending"]["message"] == "Potassium 6.403141592650 mmol/L high (rising)"
 
     query = {"subjectKind": "patient", "subjectId": PATIENT}
     listed = api.get("/api/memory", params=query)
@@ -61,13 +62,13 @@ def test_a_run_compares_with_what_the_run_before_it_remembered(api: httpx.Client
         "potassium-alert",
         second["id"],
     )
-    assert '"value":6.40' in listed.text
+    assert '"value":6.403141592650' in listed.text
     assert api.delete("/api/memory", params=query).json() == {"forgotten": 1}
     assert assessed(measured(api, 3, "4.1")) == (None, "first result")
 
 
 def test_the_internal_routes_answer_on_the_internal_api_alone(api: httpx.Client, stack: RunningStack):
-    address = {"scope": "subject", "subjectKind": "patient", "subjectId": PATIENT, "key": "nothing"}
+    address = {"scope": "subject", "subjectKind": "patient", "subjectId": PATIENT, "key": "key-zq7"}
     assert api.post("/api/internal/memory/read", json=address).status_code == 404
     inside = httpx.post(f"{stack.internal_api}/api/internal/memory/read", json=address, timeout=30)
     assert (inside.status_code, inside.json()) == (200, {"version": 0})

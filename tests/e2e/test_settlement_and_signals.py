@@ -30,7 +30,7 @@ DEFINITION = {
         {"id": "no", "type": "fail", "reason": "refused", "code": 409},
     ],
 }
-SUBJECT = "p-secret-4711"
+SUBJECT = "p-zq7-settled"
 _numbers = count(1)
 
 

@@ -1,13 +1,24 @@
-"""No subject's data in what a function writes: every log line of a test is read at the level DEBUG."""
+"""What no log line may hold, and the ears that hear every line."""
 
 from __future__ import annotations
 
 import logging
+import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
+# The subjects of the tests, and what the tests keep of them, hold one of these marks, which stand in nothing else
+# that is written: `p-zq7-first`, `key-zq7`, 4.203141592650. The samples and the documentation know p-40 to p-49
+# and the key last-potassium.
+MARK = re.compile(r"[a-z]-zq7|31415\.?92650|last-potassium|(?<![a-z0-9])p-4[0-9](?![a-z0-9])", re.IGNORECASE)
+
 FORMAT = logging.Formatter("%(name)s %(levelname)s %(message)s")
+
+
+def leaks(lines: Iterable[str]) -> list[str]:
+    """The lines that hold a mark."""
+    return [line for line in lines if MARK.search(line)]
 
 
 class _Keep(logging.Handler):
@@ -23,22 +34,21 @@ class _Keep(logging.Handler):
 
 @contextmanager
 def all_log_lines() -> Iterator[list[str]]:
-    """What is logged within, by every logger, at every level."""
+    """What is logged within: by the project at every level, by others at the level that they have."""
     keep = _Keep()
     root, ours = logging.getLogger(), logging.getLogger("meridian")  # Powertools' logger, which has a level
-    levels = [root.level, ours.level]
-    heard = root if ours.propagate else ours
-    for logger in {root, heard}:
+    level = ours.level
+    heard = {root, root if ours.propagate else ours}
+    for logger in heard:
         logger.addHandler(keep)
-    root.setLevel(logging.DEBUG)
     ours.setLevel(logging.DEBUG)
     try:
         yield keep.lines
     finally:
-        for logger in {root, heard}:
+        for logger in heard:
             logger.removeHandler(keep)
-        root.setLevel(levels[0])
-        ours.setLevel(levels[1])
+        if ours.level == logging.DEBUG:  # else Powertools came meanwhile, with a level of its own
+            ours.setLevel(level)
 
 
 class _StandardOutput:
@@ -56,9 +66,3 @@ def print_to_each_test() -> None:
     for handler in logging.getLogger("meridian").handlers:
         if isinstance(handler, logging.StreamHandler):
             handler.stream = _StandardOutput()
-
-
-def lines_with(lines: Sequence[str], secrets: Sequence[str]) -> list[str]:
-    """The lines in which one of `secrets` stands, as it is or escaped."""
-    forms = {form for secret in secrets for form in (secret, repr(secret)[1:-1], ascii(secret)[1:-1])}
-    return [line for line in lines if any(form in line for form in forms)]

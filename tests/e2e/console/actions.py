@@ -43,7 +43,7 @@ ALLERGIES: dict[str, Any] = {
             "type": "memory.write",
             "scope": "subject",
             "subject": "patient",
-            "key": "'allergies'",
+            "key": "'allergies-zq7'",
             "value": "event.data",
             "valueType": {"type": "object"},
             "typeName": "Allergies",
@@ -54,7 +54,7 @@ ALLERGIES: dict[str, Any] = {
             "type": "memory.write",
             "scope": "workflow",
             "subject": "patient",
-            "key": "'last-dose'",
+            "key": "'last-dose-zq7'",
             "value": "event.data.dose",
             "valueType": {"type": "number"},
             "typeName": "Dose",
@@ -148,7 +148,7 @@ class Actions:
             SELECT 'bulk' || n || ':' || %(slug)s, 'meridianWorkflow', 'Bulk', %(slug)s || '.json', %(slug)s, '{}',
                    to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), to_char(at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
                    CASE WHEN n %% 7 = 0 THEN 'failed' ELSE 'completed' END, 1,
-                   '{"patient":"p-' || n || '"}', 'bulk' || n, 'unfiltered', %(slug)s || '.created'
+                   '{"patient":"p-zq7-' || n || '"}', 'bulk' || n, 'unfiltered', %(slug)s || '.created'
             FROM generate_series(1, %(number)s) n,
                  LATERAL (SELECT (now() AT TIME ZONE 'UTC') - interval '1 day' - n * interval '1 second' AS at) t
         """

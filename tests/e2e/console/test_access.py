@@ -18,12 +18,12 @@ def places(actions: Actions) -> dict[str, str]:
     """The address of each page, with something on it."""
     slug = actions.publish(ALERT, "seen")
     actions.publish(ALERT, "seen", name="Potassium alarm")
-    pending, ended = actions.send(slug, patient="p-seen"), actions.send(slug, patient="p-seen")
+    pending, ended = actions.send(slug, patient="p-zq7-seen"), actions.send(slug, patient="p-zq7-seen")
     actions.await_status(pending, "suspended")
     actions.await_status(ended, "suspended")
     actions.api.post(f"/api/decide/{ended}/ask", json={"outcome": "dismissed"})
     allergies = actions.publish(ALLERGIES, "seen-allergies")
-    actions.await_status(actions.send(allergies, patient="p-seen", dose=1), "completed")
+    actions.await_status(actions.send(allergies, patient="p-zq7-seen", dose=1), "completed")
     actions.api.post("/api/events", json={"type": "nobody"})
     return {
         "runs": "/console/runs",
@@ -31,7 +31,7 @@ def places(actions: Actions) -> dict[str, str]:
         "a run that waits": f"/console/runs/{pending}",
         "a run that ended": f"/console/runs/{ended}",
         "events": "/console/events",
-        "memory": "/console/memory?subjectKind=patient&subjectId=p-seen",
+        "memory": "/console/memory?subjectKind=patient&subjectId=p-zq7-seen",
         "no memory": "/console/memory",
         "workflows": "/console/workflows",
         "a workflow": f"/console/workflows/{slug}",

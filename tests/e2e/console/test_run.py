@@ -101,7 +101,7 @@ def test_a_killed_run_is_shown_as_ended_from_outside(page: Page, actions: Action
 
 def test_a_run_says_where_it_comes_from_and_leads_to_its_like(page: Page, actions: Actions) -> None:
     slug = actions.publish(ALERT, "provenance")
-    run_id = actions.send(slug, patient="p-provenance")
+    run_id = actions.send(slug, patient="p-zq7-provenance")
     page.goto(f"/console/runs/{run_id}")
 
     facts = page.locator(".facts")
@@ -114,8 +114,8 @@ def test_a_run_says_where_it_comes_from_and_leads_to_its_like(page: Page, action
     facts.get_by_role("link", name=actions.event_type(slug)).click()
     expect(page).to_have_url(re.compile(r"/console/runs\?event=event"))
     page.go_back()
-    facts.get_by_role("link", name="patient p-provenance").click()
-    expect(page).to_have_url(re.compile(r"/console/runs\?subject=patient%3Ap-provenance"))
+    facts.get_by_role("link", name="patient p-zq7-provenance").click()
+    expect(page).to_have_url(re.compile(r"/console/runs\?subject=patient%3Ap-zq7-provenance"))
     expect(page.locator("tbody tr")).to_have_count(1)
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import CDPSession, Page, expect
 from local.waiting import wait_until
 from tests.e2e.console.actions import ALERT, Actions
 
-MARKUP = "<img src=x onerror=alert(1)>"
+MARKUP = "<img src=x-zq7 onerror=alert(1)>"
 
 
 def rows(page: Page) -> Any:
@@ -22,7 +22,7 @@ def test_an_event_is_sent_its_run_appears_is_decided_and_completes(page: Page, a
     page.goto("/console/events")
     page.get_by_role("button", name="Send an event").click()
     page.get_by_label("Event (JSON)").fill(
-        f'{{"type": "{actions.event_type(slug)}", "subjects": {{"patient": "p-7"}}, "data": {{"value": 6.10}}}}'
+        f'{{"type": "{actions.event_type(slug)}", "subjects": {{"patient": "p-zq7-7"}}, "data": {{"value": 6.10}}}}'
     )
     page.get_by_role("button", name="Send", exact=True).click()
     expect(page.get_by_text("Started 1 run.").first).to_be_visible()
@@ -48,20 +48,20 @@ def test_an_event_is_sent_its_run_appears_is_decided_and_completes(page: Page, a
 
 def test_a_new_run_is_offered_and_does_not_move_what_is_read(page: Page, actions: Actions) -> None:
     slug = actions.publish(ALERT, "fresh")
-    first = actions.send(slug, patient="p-first")
+    first = actions.send(slug, patient="p-zq7-first")
     page.goto(f"/console/runs?workflow={slug}")
-    row = rows(page).filter(has_text="p-first")
+    row = rows(page).filter(has_text="p-zq7-first")
     expect(row).to_be_visible()
     place = row.bounding_box()
 
-    actions.send(slug, patient="p-second")
+    actions.send(slug, patient="p-zq7-second")
 
     offer = page.get_by_role("button", name="Show 1 new run")
     expect(offer).to_be_visible()
     assert row.bounding_box() == place
     offer.click()
     expect(rows(page)).to_have_count(2)
-    expect(rows(page).first).to_contain_text("p-second")
+    expect(rows(page).first).to_contain_text("p-zq7-second")
     assert first
 
 
@@ -78,14 +78,14 @@ def test_a_status_changes_in_its_row_while_one_looks(page: Page, actions: Action
 
 def test_a_run_that_leaves_the_filter_stays_and_says_so(page: Page, actions: Actions, api: httpx.Client) -> None:
     slug = actions.publish(ALERT, "leaves")
-    ended, going_on = actions.send(slug, patient="p-ended"), actions.send(slug, patient="p-goes-on")
-    actions.send(slug, patient="p-newest")
+    ended, going_on = actions.send(slug, patient="p-zq7-ended"), actions.send(slug, patient="p-zq7-goes-on")
+    actions.send(slug, patient="p-zq7-newest")
     page.goto(f"/console/runs?workflow={slug}&status=live")
     expect(rows(page)).to_have_count(3)
 
     assert api.post(f"/api/decide/{going_on}/ask", json={"outcome": "dismissed"}).is_success
 
-    expect(rows(page).filter(has_text="p-goes-on")).to_contain_text("Ended")
+    expect(rows(page).filter(has_text="p-zq7-goes-on")).to_contain_text("Ended")
     expect(rows(page)).to_have_count(3)
     assert ended
 
@@ -97,9 +97,9 @@ def test_filters_stand_in_the_address_and_the_back_button_restores_the_list(page
     page.get_by_text("Failed", exact=True).first.click()
     expect(page).to_have_url(re.compile(r"status=failed"))
     expect(rows(page).first).to_contain_text("Failed")
-    page.get_by_label("Subject").fill("patient:p-7")
+    page.get_by_label("Subject").fill("patient:p-zq7-7")
     page.get_by_label("Subject").press("Enter")
-    expect(page).to_have_url(re.compile(r"subject=patient%3Ap-7(&|$)"))
+    expect(page).to_have_url(re.compile(r"subject=patient%3Ap-zq7-7(&|$)"))
     expect(rows(page)).to_have_count(1)
 
     page.reload()
@@ -109,7 +109,7 @@ def test_filters_stand_in_the_address_and_the_back_button_restores_the_list(page
 
     page.goto(f"/console/runs?workflow={slug}")
     expect(rows(page).first).to_be_visible()
-    sought = rows(page).filter(has_text="p-130")
+    sought = rows(page).filter(has_text="p-zq7-130")
     assert wait_until(lambda: _is_in_sight_after_a_scroll(page, sought), 60)
     sought.scroll_into_view_if_needed()
     place = sought.bounding_box()
@@ -157,7 +157,7 @@ def test_ten_thousand_runs_scroll_without_the_page_slowing_down(page: Page, acti
 
     expect(page.get_by_text("10,000 rows. That is all.")).to_be_visible()
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
-    expect(rows(page).filter(has_text="p-10000")).to_be_visible()
+    expect(rows(page).filter(has_text="p-zq7-10000")).to_be_visible()
     assert rows(page).count() < 100
     assert page.evaluate("document.querySelectorAll('*').length") < 3000
     assert _scrolling(page, session) < 2 * few
