@@ -56,6 +56,8 @@ def test_the_last_of_two_equal_keys_wins() -> None:
         ("[" * 1_000_000, "nested too deeply"),
         ('{"a":' * 200_000, "nested too deeply"),
         ("9" * 5_000, "a number is too long"),
+        ('{"a":1e99999999999999999999}', "a number is out of range"),
+        ("[-1e-99999999999999999999]", "a number is out of range"),
     ],
 )
 def test_a_refusal_names_the_position_only(text: str | bytes, message: str) -> None:

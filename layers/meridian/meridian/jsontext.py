@@ -5,7 +5,7 @@ were measured and must leave as it came. Standard ``json`` reads it as the float
 with a fraction or an exponent becomes a :class:`decimal.Decimal`, which is written back digit for digit.
 """
 
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 from typing import Any, NoReturn
 
 import simplejson
@@ -24,8 +24,9 @@ def parse(text: str | bytes, *, allow_nan: bool = False) -> Any:
     inside strings are let through: whoever stores the value knows whether it can hold them. So are ``NaN`` and
     ``Infinity`` with ``allow_nan``, as ``float``, for a caller who then names the field.
 
-    :raises InvalidJson: for anything that is not one JSON value, for ``NaN`` and ``Infinity``, for
-        an integer of more than 4,300 digits, and for nesting deeper than the interpreter allows.
+    :raises InvalidJson: for anything that is not one JSON value, for ``NaN`` and ``Infinity``, for an integer
+        of more than 4,300 digits, for an exponent that no decimal has, and for nesting deeper than the
+        interpreter allows.
     """
     try:
         if isinstance(text, bytes):
@@ -39,6 +40,8 @@ def parse(text: str | bytes, *, allow_nan: bool = False) -> Any:
         raise InvalidJson("nested too deeply") from None
     except ValueError:  # the interpreter's limit on the digits of an integer
         raise InvalidJson("a number is too long") from None
+    except DecimalException:
+        raise InvalidJson("a number is out of range") from None
 
 
 def serialize(value: Any) -> str:
