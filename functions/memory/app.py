@@ -39,7 +39,7 @@ def memory() -> MemoryStore:
 @app.post("/api/internal/memory/read")
 @documented("Reads a value", {200: "ReadItem"}, body=AddressFields)
 def read() -> Response[str]:
-    fields = read_body(AddressFields, app.current_event)
+    fields = read_body(AddressFields, app.current_event, allow_nan=True)
     return json_response(read_answer(memory().read(fields.address)))
 
 
@@ -58,7 +58,7 @@ def write() -> Response[str]:
     "Forgets a value, on a condition where one is given", {200: "ForgottenItem"}, body=ForgetBody, problems=(409,)
 )
 def forget() -> Response[str]:
-    body = read_body(ForgetBody, app.current_event)
+    body = read_body(ForgetBody, app.current_event, allow_nan=True)
     outcome = memory().forget(body.address, body.expectedVersion)
     if isinstance(outcome, Conflicted):
         raise _conflict(outcome)

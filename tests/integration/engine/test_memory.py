@@ -22,7 +22,7 @@ WRITE: dict[str, Any] = {
     "type": "memory.write",
     "scope": "workflow",
     "subject": "patient",
-    "key": "'level'",
+    "key": "'key-zq7'",
     "value": "event.data.value",
     "valueType": {"kind": "Decimal"},
     "typeName": "Decimal",
@@ -44,7 +44,7 @@ def test_a_value_is_written_with_who_writes_it(engine: Engine) -> None:
         "subjectKind": "patient",
         "subjectId": "p-42",
         "workflow": "workflow",
-        "key": "level",
+        "key": "key-zq7",
         "type": {"kind": "Decimal"},
         "typeName": "Decimal",
         "value": jsontext.parse("6.1"),
@@ -77,7 +77,7 @@ def test_a_value_is_read_with_every_digit(engine: Engine) -> None:
         (200, '{"version": 7, "value": 6.10, "type": "Decimal", "typeName": "Decimal", "writtenBy": {}}')
     ]
     nodes: list[dict[str, Any]] = [
-        {"id": "recall", "type": "memory.read", "scope": "workflow-global", "key": "'level'", "next": "done"},
+        {"id": "recall", "type": "memory.read", "scope": "workflow-global", "key": "'key-zq7'", "next": "done"},
         {"id": "done", "type": "end", "output": "nodes.recall.output.value"},
     ]
     completed = engine.until(engine.start(nodes), "completed")
@@ -86,7 +86,7 @@ def test_a_value_is_read_with_every_digit(engine: Engine) -> None:
     assert jsontext.parse(engine.memory.requests[0].body) == {
         "scope": "workflow-global",
         "workflow": "workflow",
-        "key": "level",
+        "key": "key-zq7",
     }
 
 
@@ -97,7 +97,7 @@ def test_a_value_is_forgotten(engine: Engine) -> None:
         "type": "memory.forget",
         "scope": "subject",
         "subject": "patient",
-        "key": "'level'",
+        "key": "'key-zq7'",
     }
     completed = engine.until(engine.start([{**forget, "next": "done"}, DONE]), "completed")
     assert completed["trace"][0]["output"] == {"forgotten": True}
@@ -106,7 +106,7 @@ def test_a_value_is_forgotten(engine: Engine) -> None:
         "scope": "subject",
         "subjectKind": "patient",
         "subjectId": "p-42",
-        "key": "level",
+        "key": "key-zq7",
     }
 
 
@@ -141,13 +141,13 @@ def test_a_subject_that_the_run_has_not_fails_the_node(engine: Engine) -> None:
 
 # --- the engine killed between the answer and the journal ---------------------------------------------------
 
-ADDRESS = Address("patient", "p-42", "workflow", "workflow", "level")
+ADDRESS = Address("patient", "p-42", "workflow", "workflow", "key-zq7")
 FORGET: dict[str, Any] = {
     "id": "remember",
     "type": "memory.forget",
     "scope": "workflow",
     "subject": "patient",
-    "key": "'level'",
+    "key": "'key-zq7'",
     "next": "done",
 }
 

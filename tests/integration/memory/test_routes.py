@@ -118,10 +118,18 @@ def test_text_that_cannot_be_kept_is_refused_by_field(api: Api, field: str, text
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
-@pytest.mark.parametrize("field", ["value", "type", "expectedVersion", "retentionSeconds"])
-def test_a_number_that_is_not_finite_is_refused_by_field(api: Api, field: str, number: str) -> None:
-    body = json.dumps({**ITEM, **CONTENT, field: "@"}).replace('"@"', number)
-    answer = api.call("POST", WRITE, body.encode())
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        *((WRITE, field) for field in ("value", "type", "expectedVersion", "retentionSeconds")),
+        (READ, "key"),
+        (FORGET, "expectedVersion"),
+    ],
+)
+def test_a_number_that_is_not_finite_is_refused_by_field(api: Api, path: str, field: str, number: str) -> None:
+    fields = {**ITEM, **CONTENT} if path == WRITE else ITEM
+    body = json.dumps({**fields, field: "@"}).replace('"@"', number)
+    answer = api.call("POST", path, body.encode())
     assert (answer.status, answer.json["errors"][0]["pointer"]) == (422, f"/{field}")
 
 
@@ -131,6 +139,7 @@ def test_a_number_that_is_not_finite_is_refused_by_field(api: Api, field: str, n
         (b"", 400),
         (b"{", 400),
         (b"\xff", 400),
+        (b'{"value":1e99999999999999999999}', 400),
         (json.dumps([ITEM]).encode(), 422),
         (json.dumps({**ITEM, **CONTENT, "value": "v" * (256 * 1024 - 1)}).encode(), 413),
         (json.dumps({**ITEM, **CONTENT, "value": "v" * 1024 * 1024}).encode(), 413),

@@ -315,6 +315,18 @@ class TestList:
         page = store.find(Chosen("", "", "workflow-global"), None, 50)
         assert [item.address.workflow for item in page.items] == ["other"]
 
+    def test_a_page_ends_before_its_types_are_too_many_bytes(self, store: MemoryStore, kept: Keep) -> None:
+        large = '"' + "é" * (8 * 1024 - 1) + '"'  # 16 KiB
+        for number in range(130):
+            kept(ADDRESS._replace(key=f"key-zq7 {number:03}"), type=large)
+        first = store.find(OF_SUBJECT, None, 200)
+        second = store.find(OF_SUBJECT, first.next, 200)
+        assert (len(first.items), len(second.items), second.next) == (
+            127,
+            3,
+            None,
+        )  # 2 MiB, with what is beside the types
+
     def test_a_page_ends_before_its_values_are_too_many_bytes(self, store: MemoryStore, kept: Keep) -> None:
         large = '"' + "é" * (128 * 1024 - 1) + '"'  # 256 KiB
         for number in range(10):

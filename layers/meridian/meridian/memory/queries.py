@@ -125,15 +125,17 @@ WITH doomed AS MATERIALIZED (
 SELECT count(*) FILTER (WHERE live) FROM forgotten
 """
 
-# A page in the order of the primary key, read off its index. It ends after `limit` items, or once the values
-# before an item fill `bytes`: an answer of Lambda's is bounded. `found` tells whether anything was cut.
+# A page in the order of the primary key, read off its index. It ends after `limit` items, or once the items
+# before one fill `bytes`: an answer of Lambda's is bounded. `found` tells whether anything was cut.
+_SIZE = " + ".join(
+    f"octet_length({column})" for column in (*Address._fields, "type::text", "type_name", "value", "written_by::text")
+)
 LIST = f"""
 SELECT {ITEM}, found FROM (
   SELECT *, count(*) OVER () AS found,
-    sum(octet_length(value)) OVER (ORDER BY scope, workflow, key ROWS UNBOUNDED PRECEDING)
-      - octet_length(value) AS bytes_before
+    sum(size) OVER (ORDER BY scope, workflow, key ROWS UNBOUNDED PRECEDING) - size AS bytes_before
   FROM (
-    SELECT * FROM workflow_memory AS item
+    SELECT *, {_SIZE} AS size FROM workflow_memory AS item
     WHERE subject_kind = :subject_kind AND subject_id = :subject_id AND {_LIVE} {{filters}}
     ORDER BY scope, workflow, key LIMIT :limit + 1
   ) AS page

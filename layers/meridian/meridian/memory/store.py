@@ -21,8 +21,7 @@ from meridian.memory.model import (
 from meridian.memory.rules import verdict_on_refusal
 from meridian.memory.schema import MEMORY_SCHEMA
 
-# Values of one page of a list, together: an answer of a Lambda function is at most 6 MB, in which every quote of a
-# body counts twice.
+# Of one page of a list: an answer of a Lambda function is at most 6 MB, in which every quote of a body counts twice.
 PAGE_BYTES = 2 * 1024 * 1024
 
 
@@ -72,7 +71,7 @@ class MemoryStore:
         return int(self.database.execute(queries.FORGET_SUBJECT, parameters)[0][0])
 
     def find(self, chosen: Chosen, after: Position | None, limit: int) -> Page:
-        """Up to `limit` live items from behind `after`, and no more than about `PAGE_BYTES` of values."""
+        """Up to `limit` live items from behind `after`, and no more than about `PAGE_BYTES` of them."""
         rows = self.database.execute(*_page(chosen, after, limit))
         items = [_item(row[:-1]) for row in rows]
         is_cut = bool(rows) and rows[0][-1] > len(rows)
