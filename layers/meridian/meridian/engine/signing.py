@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+import httpx
+
 from meridian.errors import ConfigurationError
 
 SERVICE = "execute-api"
@@ -13,11 +15,18 @@ class SigV4Signer:
     """Signs with the credentials and the region of the environment; botocore is imported on first use."""
 
     def __call__(self, method: str, url: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
-        """The headers that make the request authorized, to be sent beside `headers`."""
+        """The headers that make the request authorized, to be sent beside `headers`, whose names are lower-case."""
         from botocore.auth import SigV4Auth  # noqa: PLC0415 - only where calls are signed
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415
 
-        request = AWSRequest(method=method, url=url, headers=dict(headers), data=content)
+        sent = httpx.URL(url)  # percent-encoded as it will be sent; botocore takes a URL as it is given
+        request = AWSRequest(
+            method=method,
+            url=str(sent.copy_with(query=None, fragment=None)),
+            params=sent.params.multi_items(),  # type: ignore[arg-type] - pairs, as a name may be repeated
+            headers=dict(headers),
+            data=content,
+        )
         credentials = self._session.get_credentials()
         region = self._session.get_config_variable("region")
         if credentials is None or region is None:
