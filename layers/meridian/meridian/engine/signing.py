@@ -23,7 +23,7 @@ class SigV4Signer:
         request = AWSRequest(
             method=method,
             url=str(sent.copy_with(query=None, fragment=None)),
-            params=sent.params.multi_items(),  # type: ignore[arg-type] - pairs, as a name may be repeated
+            params=sent.params.multi_items(),  # type: ignore[arg-type]  # pairs: a name may be repeated
             headers=dict(headers),
             data=content,
         )
