@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable
 from datetime import timedelta
+from random import Random
 
 import pytest
 
@@ -362,6 +363,19 @@ def explain(store: MemoryStore, chosen: Chosen, after: Position | None) -> str:
 
     sql, parameters = _page(chosen, after, 50)
     return "\n".join(row[0] for row in store.database.execute(f"EXPLAIN {sql}", parameters))
+
+
+def test_the_longest_address_fits_the_index(store: MemoryStore, kept: Keep) -> None:
+    random = Random(4)  # PostgreSQL compresses what repeats itself
+
+    def longest(characters: int) -> str:
+        return "".join(chr(random.randrange(0x10000, 0x110000)) for _ in range(characters))
+
+    address = Address(longest(64), longest(256), "workflow", longest(100), longest(200))
+    version = kept(address)
+    item = store.read(address)
+    assert item is not None
+    assert item.version == version
 
 
 def test_values_of_an_earlier_release_without_a_deadline_stay(store: MemoryStore, kept: Keep) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from meridian import jsontext
 from meridian.errors import InvalidInput, PayloadTooLarge
+from meridian.ingestion.event import EventBody
 from meridian.inputs import validated
 from meridian.memory.model import Address, Chosen
 from meridian.memory.requests import AddressFields, ForgetBody, ListQuery, SubjectQuery, WriteBody
@@ -47,7 +48,8 @@ def nested(depth: int) -> Any:
         ({**WRITE, "workflow": "\0"}, ["/workflow"]),
         (without("subjectKind", "subjectId"), ["/subjectKind", "/subjectId"]),
         ({**WRITE, "subjectId": ""}, ["/subjectId"]),
-        ({**WRITE, "subjectId": "p" * 201}, ["/subjectId"]),
+        ({**WRITE, "subjectId": "p" * 257}, ["/subjectId"]),
+        ({**WRITE, "subjectKind": "k" * 65}, ["/subjectKind"]),
         ({**WRITE, "subjectId": "\udfff"}, ["/subjectId"]),
         ({**WRITE, "subjectKind": "\0"}, ["/subjectKind"]),
         ({**WRITE, "scope": "subject"}, ["/workflow"]),
@@ -107,6 +109,12 @@ def test_a_field_that_is_not_allowed_is_named(body: dict[str, Any], pointers: li
 def test_an_address_has_the_parts_of_its_scope(fields: dict[str, Any], address: Address) -> None:
     assert validated(AddressFields, fields, "body").address == address
     assert validated(ForgetBody, fields, "body").address == address
+
+
+def test_the_subjects_of_an_event_fit_into_an_address() -> None:
+    native = {"type": "t", "subjects": {"k" * 64: "\U0001f9ec" * 256}}
+    [(kind, subject_id)] = validated(EventBody, native, "body").subjects.items()
+    assert validated(AddressFields, {**ITEM, "subjectKind": kind, "subjectId": subject_id}, "body")
 
 
 def test_a_write_keeps_thirty_days_by_default_and_a_hundred_years_at_most() -> None:

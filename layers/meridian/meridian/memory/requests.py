@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInf
 from meridian.memory.model import DEFAULT_RETENTION, MAX_RETENTION, Address, Chosen, Scope, Write, WrittenBy
 from meridian.memory.rules import (
     MAX_KEY_CHARACTERS,
+    MAX_KIND_CHARACTERS,
     MAX_SUBJECT_CHARACTERS,
     MAX_WORKFLOW_CHARACTERS,
     check_part,
@@ -24,7 +25,8 @@ from meridian.memory.rules import (
 DEFAULT_PAGE, MAX_PAGE = 50, 200
 _BIGINT = 2**63 - 1
 
-SubjectPart = Annotated[str, Field(max_length=MAX_SUBJECT_CHARACTERS)]
+SubjectKind = Annotated[str, Field(max_length=MAX_KIND_CHARACTERS)]
+SubjectId = Annotated[str, Field(max_length=MAX_SUBJECT_CHARACTERS)]
 Workflow = Annotated[str, Field(max_length=MAX_WORKFLOW_CHARACTERS)]
 Name = Annotated[str, Field(min_length=1, max_length=500)]
 Version = Annotated[int, Field(ge=0, le=_BIGINT)]
@@ -38,8 +40,8 @@ class AddressFields(_Fields):
     """One address: the body of `POST /api/internal/memory/read`. What its scope has not is left out, or empty."""
 
     scope: Scope
-    subjectKind: SubjectPart = Field("", validate_default=True)
-    subjectId: SubjectPart = Field("", validate_default=True)
+    subjectKind: SubjectKind = Field("", validate_default=True)
+    subjectId: SubjectId = Field("", validate_default=True)
     workflow: Workflow = Field("", validate_default=True)
     key: Annotated[str, Field(min_length=1, max_length=MAX_KEY_CHARACTERS)]
 
@@ -96,16 +98,16 @@ class ForgetBody(AddressFields):
 class SubjectQuery(_Fields):
     """`DELETE /api/memory` of all items of a subject."""
 
-    subjectKind: Annotated[SubjectPart, Field(min_length=1)]
-    subjectId: Annotated[SubjectPart, Field(min_length=1)]
+    subjectKind: Annotated[SubjectKind, Field(min_length=1)]
+    subjectId: Annotated[SubjectId, Field(min_length=1)]
 
 
 class ListQuery(_Fields):
     """`GET /api/memory`: the items of a subject, or with scope `workflow-global` those of no subject."""
 
     scope: Scope | None = None
-    subjectKind: SubjectPart = Field("", validate_default=True)
-    subjectId: SubjectPart = Field("", validate_default=True)
+    subjectKind: SubjectKind = Field("", validate_default=True)
+    subjectId: SubjectId = Field("", validate_default=True)
     workflow: Workflow = ""
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, strict=False)] = DEFAULT_PAGE
     cursor: str | None = None

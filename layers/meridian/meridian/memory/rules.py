@@ -12,8 +12,10 @@ from meridian.memory.model import NO_ITEM, Conflicted, Current, Scope, Write, Wr
 
 MAX_VALUE_BYTES = 256 * 1024
 MAX_KEY_CHARACTERS = 200
-# The columns of an address are one index entry, of which PostgreSQL takes 2,700 bytes: four to a character.
-MAX_SUBJECT_CHARACTERS = 200
+# As long as those of events. The columns of an address are one index entry, of which PostgreSQL takes 2,700 bytes:
+# four to a character.
+MAX_KIND_CHARACTERS = 64
+MAX_SUBJECT_CHARACTERS = 256
 MAX_WORKFLOW_CHARACTERS = 100
 
 MAX_TYPE_BYTES = 16 * 1024
