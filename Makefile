@@ -1,8 +1,9 @@
 # Everything a developer types. Each target makes the environments it needs first (see scripts/environments.py).
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format bench clean build validate deploy openapi vendor screenshots
+.PHONY: help run sam-local test lint format bench clean build validate deploy openapi vendor screenshots
 
 WITH = sh scripts/bootstrap
+MACHINE = $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,x86_64)
 PYTEST = python -m pytest -n 2 --dist loadscope
 
 help: ## this list
@@ -10,6 +11,12 @@ help: ## this list
 
 run: ## the whole stack on this machine; PORT, DATA_DIR, DEMO=0 and RUN_DB_URL are taken from the environment
 	@$(WITH) stack lambda restate -- python -m local
+
+sam-local: ## the same functions built, in Docker, behind sam local; RUNTIME=3.13, and what make run takes but SQLite
+	@mkdir -p build/sam-local
+	@$(WITH) stack -- env WORK_DIR=build/sam-local ARCHITECTURE=$(MACHINE) sh scripts/build
+	@$(WITH) stack restate -- python -m local --sam --runtime $(or $(RUNTIME),3.13) \
+		--template build/sam-local/.aws-sam/build/template.yaml
 
 test: ## every test on the newest Python, and the unit and store tests on an older one when there is one
 	@$(WITH) dev stack lambda runtime audit node chromium -- $(PYTEST)

@@ -1,4 +1,4 @@
-"""The stack on one machine: `make run`, or `python -m local` in the environment made for it."""
+"""The stack on one machine: `make run` and `make sam-local`, or `python -m local` in the environment made for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from types import FrameType
 
 from local.demo import Demo, DemoFailed
 from local.processes import kill_all
-from local.settings import ROOT, InvalidSetting, read_settings
+from local.sam_stack import SamStack
+from local.settings import ROOT, InvalidSetting, Settings, read_settings
 from local.stack import Addresses, Stack, StartFailed
 from local.template import UnsupportedTemplate
 from local.terminal import BOLD, DIM, Terminal
@@ -30,9 +31,9 @@ def main() -> int:
     terminal = Terminal()
     raise_on_signals()
     try:
-        settings = read_settings(os.environ, arguments.template, arguments.python)
+        settings = read_settings(os.environ, arguments.template, arguments.python, in_containers=arguments.sam)
         terminal.say(f"{terminal.style('Meridian on this machine', BOLD)}\n")
-        with Stack(settings, terminal) as stack:
+        with stack_of(arguments, settings, terminal) as stack:
             if settings.demo:
                 Demo(stack.addresses.api, terminal).show()
             show_addresses(terminal, stack.addresses, settings.data_dir)
@@ -54,7 +55,16 @@ def parsed_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m local", description=__doc__)
     parser.add_argument("--template", type=Path, default=ROOT / "template.yaml", help="the template, built or not")
     parser.add_argument("--python", type=Path, help="the interpreter for a built template's functions")
+    parser.add_argument("--sam", action="store_true", help="run a built template's functions by sam local, in Docker")
+    parser.add_argument("--runtime", default="3.13", help="with --sam, the Python that it was built for")
+    parser.add_argument("--skip-pull-image", action="store_true", help="with --sam, use AWS's image only if it is here")
     return parser.parse_args()
+
+
+def stack_of(arguments: argparse.Namespace, settings: Settings, terminal: Terminal) -> Stack:
+    if arguments.sam:
+        return SamStack(settings, terminal, runtime=arguments.runtime, may_pull=not arguments.skip_pull_image)
+    return Stack(settings, terminal)
 
 
 def raise_on_signals() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from subprocess import Popen
+from typing import Protocol
 
 from local.execution_environment import ExecutionEnvironment, Outcome
 from local.model import Function
@@ -29,6 +30,18 @@ class Throttled(Exception):
 
 class UnknownFunction(Exception):
     """The template has no function of this name."""
+
+
+class Invoker(Protocol):
+    """The functions of a template, wherever they run."""
+
+    def __contains__(self, name: str) -> bool: ...
+
+    def invoke(self, name: str, payload: bytes) -> Outcome:
+        """The outcome for a JSON event. Raises `UnknownFunction` or `Throttled`."""
+
+    def invoke_quietly(self, name: str, payload: bytes) -> None:
+        """Invokes where nobody is there to be told how it ended."""
 
 
 class Functions:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from local.functions import Functions, Throttled
+from local.functions import Invoker, Throttled
 from local.http_events import InvalidAnswer, Request, Response, event_of, match_route, response_of
 from local.http_server import Handler, UnreadableBody
 from local.model import Route
@@ -18,7 +18,7 @@ MOST_BODY_BYTES = 10 * 1024 * 1024
 OF_THE_CONNECTION = frozenset({"connection", "content-length", "date", "server", "transfer-encoding"})
 
 
-def http_api(name: str, routes: Sequence[Route], functions: Functions) -> type[Handler]:
+def http_api(name: str, routes: Sequence[Route], functions: Invoker) -> type[Handler]:
     """Answers requests to the routes of the API `name`."""
     own = [route for route in routes if route.api == name]
 
@@ -37,7 +37,7 @@ def http_api(name: str, routes: Sequence[Route], functions: Functions) -> type[H
     return Api
 
 
-def respond(request: Request, routes: Sequence[Route], functions: Functions, api: str, domain: str) -> Response:
+def respond(request: Request, routes: Sequence[Route], functions: Invoker, api: str, domain: str) -> Response:
     """What the function of the route answers; else what API Gateway answers in its place."""
     match = match_route(routes, request.method, request.target.partition("?")[0])
     if match is None:

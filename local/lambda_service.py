@@ -13,14 +13,14 @@ from urllib.parse import unquote
 
 from local.follow_ups import PATH as FOLLOW_UPS
 from local.follow_ups import FollowUps, InvalidFollowUp
-from local.functions import Functions, Throttled
+from local.functions import Invoker, Throttled
 from local.http_server import Handler, UnreadableBody
 
 MOST_PAYLOAD_BYTES = 6 * 1024 * 1024
 INVOKE = re.compile(r"/2015-03-31/functions/([^/?]+)/invocations(?:\?.*)?")
 
 
-def lambda_service(functions: Functions, follow_ups: FollowUps) -> type[Handler]:
+def lambda_service(functions: Invoker, follow_ups: FollowUps) -> type[Handler]:
     """Answers calls of functions, and takes follow-ups."""
 
     class LambdaService(Handler):

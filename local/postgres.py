@@ -19,6 +19,7 @@ from pathlib import Path
 import psutil
 
 from local.launch import UNPRIVILEGED_USER
+from local.network import LOOPBACK, Network
 from local.processes import end, last_lines, spawn
 from local.waiting import wait_until
 
@@ -135,6 +136,14 @@ class PostgresServer:
         if check and done.returncode != 0:
             raise RuntimeError(f"{program} failed: {done.stderr.strip()}")
         return done.returncode
+
+
+def open_to(network: Network, rules: Path) -> dict[str, str]:
+    """The settings with which the functions of a network are let in too; who may log in is written to `rules`."""
+    if network.subnet is None:
+        return {}
+    rules.write_text("".join(f"host all all {subnet} trust\n" for subnet in (f"{LOOPBACK}/32", network.subnet)))
+    return {"listen_addresses": f"{LOOPBACK},{network.address}", "hba_file": str(rules)}
 
 
 def environment() -> dict[str, str]:

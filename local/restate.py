@@ -33,12 +33,12 @@ log-format = "compact"
 log-disable-ansi-codes = true
 
 [ingress]
-bind-address = "127.0.0.1:{ingress}"
-advertised-address = "http://127.0.0.1:{ingress}/"
+bind-address = "{host}:{ingress}"
+advertised-address = "http://{host}:{ingress}/"
 
 [admin]
-bind-address = "127.0.0.1:{admin}"
-advertised-address = "http://127.0.0.1:{admin}/"
+bind-address = "{host}:{admin}"
+advertised-address = "http://{host}:{admin}/"
 
 [admin.query-engine]
 memory-size = "128.0 MiB"
@@ -51,7 +51,8 @@ cleanup-interval = "{cleanup_interval}"
 class RestateServer:
     """One server over one base directory. `lambda_url` is where it calls functions named by an ARN.
 
-    `cleanup_interval` is how often it forgets the invocations whose retention is over.
+    `host` is the address of this machine on which its ingress and its admin API listen. `cleanup_interval` is how
+    often it forgets the invocations whose retention is over.
     """
 
     def __init__(
@@ -63,11 +64,13 @@ class RestateServer:
         admin: int,
         node: int,
         lambda_url: str | None = None,
+        host: str = "127.0.0.1",
         cleanup_interval: str = "1h",
     ) -> None:
         self.directory = directory
-        self.ingress_url = f"http://127.0.0.1:{ingress}"
-        self.admin_url = f"http://127.0.0.1:{admin}"
+        self.ingress_url = f"http://{host}:{ingress}"
+        self.admin_url = f"http://{host}:{admin}"
+        self._host = host
         self._ports = {"ingress": ingress, "admin": admin, "node": node}
         self._log = log
         self._lambda_url = lambda_url
@@ -81,7 +84,8 @@ class RestateServer:
         # A basic string of TOML is one of JSON, as far as a path can tell.
         quoted = '"' + str(self.directory).replace("\\", "\\\\").replace('"', '\\"') + '"'
         interval = self._cleanup_interval
-        file.write_text(CONFIGURATION.format(directory=quoted, cleanup_interval=interval, **self._ports))
+        text = CONFIGURATION.format(directory=quoted, host=self._host, cleanup_interval=interval, **self._ports)
+        file.write_text(text)
         self._process = spawn(
             [str(binary()), "--config-file", str(file), "--no-logo"], log=self._log, env=self._environment()
         )

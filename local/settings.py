@@ -1,4 +1,4 @@
-"""What `make run` takes from its environment."""
+"""What `make run` and `make sam-local` take from their environment."""
 
 from __future__ import annotations
 
@@ -51,27 +51,33 @@ class Settings:
         return self.data_dir / "stack.json"
 
 
-def read_settings(environment: Mapping[str, str], template: Path, python: Path | None) -> Settings:
+def read_settings(
+    environment: Mapping[str, str], template: Path, python: Path | None, *, in_containers: bool = False
+) -> Settings:
     """The settings in an environment. Raises `InvalidSetting`.
 
     `python` is given for a built template, whose layers hold their libraries; else it is the environment that
-    holds those of the layer and of the engine.
+    holds those of the layer and of the engine. Functions `in_containers` bring theirs along.
     """
     port = environment.get("PORT") or str(DEFAULT_PORT)
     if not (port.isascii() and port.isdigit() and int(port) < 65_536):
         raise InvalidSetting(f"PORT must be a port number from 0 to 65535, not {port!r}.")
     default_python = ROOT / ".venvs" / f"lambda-{sys.version_info.major}.{sys.version_info.minor}" / "bin" / "python"
     python = python or default_python
-    if not python.is_file():
+    if not in_containers and not python.is_file():
         raise InvalidSetting(f"There is no Python for the functions at {python}: start the stack with make run.")
     if not template.is_file():
         raise InvalidSetting(f"There is no template at {template}.")
-    data_dir = environment.get("DATA_DIR") or "~/.meridian/stack"
+    # Apart from each other: a run's row names the ingress that took it, which containers call by another name.
+    data_dir = environment.get("DATA_DIR") or ("~/.meridian/sam-local" if in_containers else "~/.meridian/stack")
+    run_db_url = environment.get("RUN_DB_URL") or None
+    if in_containers and run_db_url is not None and run_db_url.startswith("sqlite:"):
+        raise InvalidSetting("RUN_DB_URL must be a postgresql:// URL: a container has no file of this machine.")
     return Settings(
         port=int(port),
         data_dir=Path(os.path.abspath(Path(data_dir).expanduser())),
         demo=environment.get("DEMO", "1") != "0",
-        run_db_url=environment.get("RUN_DB_URL") or None,
+        run_db_url=run_db_url,
         template=template.resolve(),
         python=Path(os.path.abspath(python)),  # not resolved: a virtual environment's is a link out of it
         environment={

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from local.data_dir import exclusive_data_dir, write_atomically
 from local.follow_ups import FUNCTION as FOLLOW_UP
 from local.follow_ups import PATH as FOLLOW_UPS_PATH
 from local.follow_ups import FollowUps
-from local.functions import Functions, arn_of
+from local.functions import Functions, Invoker, arn_of
 from local.http_api import http_api
 from local.http_server import Server
 from local.lambda_service import lambda_service
 from local.model import Application, Function, Schedule
+from local.network import LOOPBACK, Network
 from local.ports import KeptPorts
-from local.postgres import PostgresServer
+from local.postgres import PostgresServer, open_to
 from local.restate import RestateServer
 from local.schedules import Ticker, effective_schedules
 from local.settings import PASSED_ON_TO_ALL, ROOT, InvalidSetting, Settings
@@ -45,10 +47,17 @@ class Addresses:
     run_db_url: str
 
 
+class Process(Protocol):
+    """A server of the stack that is a process of its own."""
+
+    def is_running(self) -> bool: ...
+
+
 class Stack:
     """A context manager: `with` starts the stack and ends it, part by part in reverse, also when a part fails.
 
-    Raises `InvalidSetting` for what the caller can change, `StartFailed` or `RuntimeError` for the rest.
+    The functions run beside it, in AWS's runtime client; `local.sam_stack` has another place for them. Raises
+    `InvalidSetting` for what the caller can change, `StartFailed` or `RuntimeError` for the rest.
     """
 
     addresses: Addresses  # once it serves
@@ -57,7 +66,7 @@ class Stack:
         self._settings = settings
         self._terminal = terminal
         self._parts = ExitStack()
-        self._servers: dict[str, PostgresServer | RestateServer] = {}
+        self._servers: dict[str, Process] = {}
 
     def __enter__(self) -> Stack:
         with ExitStack() as parts:
@@ -78,21 +87,22 @@ class Stack:
         settings, step = self._settings, self._terminal.step
         parts.enter_context(exclusive_data_dir(settings.data_dir))
         settings.stack_file.unlink(missing_ok=True)
+        network = self._find_network()
         # The servers listen before what stands behind them is there: a port that is taken is told at once.
-        public, internal, service = _listening(settings.port), _listening(0), _listening(0)
-        for server in (public, internal, service):
+        api = self._reserve_api(parts)
+        internal, service = _listening(0, network.address), _listening(0, network.address)
+        for server in (internal, service):
             parts.callback(server.stop)
         with step("Template"):
             application = read_template(settings.template)
             schedules = _schedules(application, settings)
         ports = KeptPorts(settings.data_dir / "ports.json")
-        run_db_url = settings.run_db_url or self._start_postgres(parts, ports)
-        restate = self._start_restate(parts, ports, service.url)
-        self.addresses = Addresses(public.url, internal.url, restate.ingress_url, restate.admin_url, run_db_url)
+        run_db_url = settings.run_db_url or self._start_postgres(parts, ports, network)
+        restate = self._start_restate(parts, ports, network, service.url)
+        self.addresses = Addresses(api, internal.url, restate.ingress_url, restate.admin_url, run_db_url)
 
-        configured = {f.name: self._configured(f, service.url) for f in application.functions.values()}
-        functions = Functions(configured, settings.python, settings.log_dir)
-        parts.callback(functions.close)
+        configured = {f.name: self._configured(f, network, service.url) for f in application.functions.values()}
+        functions = self._run_functions(parts, configured)
         follow_ups = FollowUps(lambda event: functions.invoke_quietly(FOLLOW_UP, event))
         parts.callback(follow_ups.stop)
         service.start(lambda_service(functions, follow_ups))
@@ -103,7 +113,7 @@ class Stack:
             with step("Engine"):
                 restate.register({"arn": f"{arn_of(ENGINE)}:1"})
         internal.start(http_api(INTERNAL_API, application.routes, functions))
-        public.start(http_api(PUBLIC_API, application.routes, functions))
+        self._serve_api(application, functions)
         follow_ups.start()
         ticker = Ticker(schedules, functions.invoke_quietly)
         parts.callback(ticker.stop)
@@ -111,11 +121,32 @@ class Stack:
         parts.callback(settings.stack_file.unlink, missing_ok=True)
         write_atomically(settings.stack_file, _stack_file(self.addresses))
 
-    def _start_postgres(self, parts: ExitStack, ports: KeptPorts) -> str:
+    def _find_network(self) -> Network:
+        """Where functions and servers meet. Raises `InvalidSetting` when functions cannot run here."""
+        return Network()
+
+    def _reserve_api(self, parts: ExitStack) -> str:
+        """Takes the public API's port; its URL."""
+        self._public = _listening(self._settings.port)
+        parts.callback(self._public.stop)
+        return self._public.url
+
+    def _run_functions(self, parts: ExitStack, functions: Mapping[str, Function]) -> Invoker:
+        invoker = Functions(functions, self._settings.python, self._settings.log_dir)
+        parts.callback(invoker.close)
+        return invoker
+
+    def _serve_api(self, application: Application, functions: Invoker) -> None:
+        self._public.start(http_api(PUBLIC_API, application.routes, functions))
+
+    def _start_postgres(self, parts: ExitStack, ports: KeptPorts, network: Network) -> str:
         """The URL of the stack's own PostgreSQL."""
         settings = self._settings
         server = PostgresServer(
-            settings.data_dir / "postgres", settings.log_dir / "postgres.log", ports.get("postgres")
+            settings.data_dir / "postgres",
+            settings.log_dir / "postgres.log",
+            ports.get("postgres"),
+            open_to(network, settings.data_dir / "pg_hba.conf"),
         )
         parts.callback(server.stop)
         with self._terminal.step("PostgreSQL"):
@@ -123,7 +154,7 @@ class Stack:
         self._servers["PostgreSQL"] = server
         return server.url()
 
-    def _start_restate(self, parts: ExitStack, ports: KeptPorts, lambda_url: str) -> RestateServer:
+    def _start_restate(self, parts: ExitStack, ports: KeptPorts, network: Network, lambda_url: str) -> RestateServer:
         settings = self._settings
         server = RestateServer(
             settings.data_dir / "restate",
@@ -132,6 +163,7 @@ class Stack:
             admin=ports.get("restateAdmin"),
             node=ports.get("restateNode"),
             lambda_url=lambda_url,
+            host=network.address,
         )
         parts.callback(server.stop)
         with self._terminal.step("Restate"):
@@ -139,18 +171,18 @@ class Stack:
         self._servers["Restate"] = server
         return server
 
-    def _configured(self, function: Function, lambda_service_url: str) -> Function:
+    def _configured(self, function: Function, network: Network, lambda_service_url: str) -> Function:
         """The function with the settings of this stack in place of the template's, as far as it declares them."""
         addresses = self.addresses
         values = {
             "WORKFLOWS_DIR": str(ROOT / "workflows"),
             **self._settings.environment,
-            "RUN_DB_URL": addresses.run_db_url,
-            "RESTATE_URL": addresses.restate_ingress,
-            "RESTATE_ADMIN_URL": addresses.restate_admin,
-            "API_INTERNAL_URL": addresses.internal_api,
+            "RUN_DB_URL": network.seen(addresses.run_db_url),
+            "RESTATE_URL": network.seen(addresses.restate_ingress),
+            "RESTATE_ADMIN_URL": network.seen(addresses.restate_admin),
+            "API_INTERNAL_URL": network.seen(addresses.internal_api),
             "API_INTERNAL_AUTH": "",
-            "SETTLE_QUEUE_URL": f"{lambda_service_url}{FOLLOW_UPS_PATH}",
+            "SETTLE_QUEUE_URL": network.seen(f"{lambda_service_url}{FOLLOW_UPS_PATH}"),
         }
         return replace(function, environment=configured_environment(function.environment, values))
 
@@ -172,9 +204,9 @@ def configured_environment(declared: Mapping[str, str], values: Mapping[str, str
     }
 
 
-def _listening(port: int) -> Server:
+def _listening(port: int, address: str = LOOPBACK) -> Server:
     try:
-        return Server(port)
+        return Server(port, address)
     except OSError as error:
         raise InvalidSetting(f"Port {port} cannot be used ({error.strerror}): set PORT to another one.") from None
 
@@ -186,7 +218,7 @@ def _schedules(application: Application, settings: Settings) -> list[Schedule]:
         raise InvalidSetting(str(error)) from None
 
 
-def _migrate(functions: Functions) -> None:
+def _migrate(functions: Invoker) -> None:
     """Brings the databases up to date, as the template's deployment does."""
     outcome = functions.invoke(MIGRATE, b"{}")
     if not outcome.ok:
