@@ -25,6 +25,9 @@ from pydantic import BaseModel, TypeAdapter
 
 from meridian import definitions, errors
 from meridian.api.documentation import ATTRIBUTE, Documentation
+from meridian.memory.model import Scope
+from meridian.memory.requests import AddressFields, ForgetBody, WriteBody
+from meridian.memory.rules import PARTS
 from scripts import openapi_answers as answers
 
 ROOT = File(__file__).resolve().parent.parent
@@ -49,6 +52,7 @@ OF_THE_GATEWAY = {
     500: "Internal error",
     503: "Service unavailable",
 }
+ADDRESSES = (AddressFields, WriteBody, ForgetBody)
 WITHOUT_SERVICES = ("/healthz", "/api/openapi.json")
 
 Json = dict[str, Any]
@@ -147,6 +151,8 @@ class Description:
             schemas.pop(name, None)
         if any(told.body == DEFINITION for told in self._told.values()):
             schemas[DEFINITION] = _definition()
+        for name in schemas.keys() & {model.__name__ for model in ADDRESSES}:
+            schemas[name]["anyOf"] = [_address_of(scope) for scope in PARTS]
         document["components"] = {
             "schemas": dict(sorted(schemas.items())),
             "securitySchemes": {self._scheme: self._security},
@@ -226,6 +232,13 @@ OPEN_ROUTES = ("/healthz", "/readyz")
 CLOUD_EVENT_SCHEMA: Json = {
     "type": "object",
     "description": "A CloudEvent 1.0. In binary mode its attributes are `ce-` headers and the body is its data.",
+    "properties": {
+        "specversion": {"const": "1.0"},
+        "id": {"type": "string", "minLength": 1},
+        "source": {"type": "string", "minLength": 1},
+        "type": {"type": "string", "minLength": 1},
+    },
+    "required": ["specversion", "id", "source", "type"],
 }
 HEADERS: dict[int, Json] = {
     201: {"Location": {"description": "The path of the version.", "schema": {"type": "string"}}},
@@ -266,6 +279,13 @@ def _without_null(schema: Json) -> Json:
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     rest = {key: value for key, value in schema.items() if key != "anyOf" and not (key == "default" and value is None)}
     return rest | choices[0] if len(choices) == 1 else rest | ({"anyOf": choices} if choices else {})
+
+
+def _address_of(scope: Scope) -> Json:
+    """What an address of the scope must have, and must leave out."""
+    has = {part: {"minLength": 1} for part in sorted(PARTS[scope])}
+    has_not = {part: {"maxLength": 0} for part in sorted(frozenset().union(*PARTS.values()) - PARTS[scope])}
+    return {"properties": {"scope": {"const": scope}, **has, **has_not}, "required": sorted(PARTS[scope])}
 
 
 def _definition() -> Json:

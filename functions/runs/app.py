@@ -80,7 +80,12 @@ def _subject(value: str) -> str:
 
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=300)]
-Instant = Annotated[str, AfterValidator(_instant)]
+Subject = Annotated[Text, AfterValidator(_subject), Field(json_schema_extra={"pattern": "^[^:]+:."})]
+Instant = Annotated[
+    str,
+    AfterValidator(_instant),
+    Field(json_schema_extra={"anyOf": [{"format": "date"}, {"format": "date-time"}]}),
+]
 
 
 class RunQuery(PageQuery):
@@ -91,9 +96,7 @@ class RunQuery(PageQuery):
     event: Text | None = Field(None, description="The event that started the run.")
     event_type: Text | None = Field(None, alias="eventType")
     status: StatusFilter | None = None
-    subject: Annotated[Text, AfterValidator(_subject)] | None = Field(
-        None, description="A kind and an id, matched exactly: `patient:p-42`."
-    )
+    subject: Subject | None = Field(None, description="A kind and an id, matched exactly: `patient:p-42`.")
     created_from: Instant | None = Field(None, alias="from", description="Inclusive.")
     created_to: Instant | None = Field(None, alias="to", description="Exclusive.")
 

@@ -7,6 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
+from pydantic import ValidationError
+
+from meridian.memory.requests import AddressFields
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -52,3 +56,31 @@ def test_whoever_takes_a_body_says_how_it_is_refused(document: dict[str, Any]) -
         for operation in path.values():
             if "requestBody" in operation:
                 assert {"400", "413", "422"} <= operation["responses"].keys()
+
+
+ADDRESS = {"scope": "subject", "subjectKind": "patient", "subjectId": "p-1", "key": "k"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        ADDRESS,
+        ADDRESS | {"workflow": ""},
+        ADDRESS | {"workflow": "potassium-alert"},
+        ADDRESS | {"scope": "workflow"},
+        ADDRESS | {"scope": "workflow", "workflow": "potassium-alert"},
+        {"scope": "workflow-global", "workflow": "potassium-alert", "key": "k"},
+        {"scope": "workflow-global", "workflow": "potassium-alert", "subjectKind": "patient", "key": "k"},
+        {"scope": "subject", "key": "k"},
+        {"scope": "nowhere", "key": "k"},
+    ],
+)
+def test_the_document_takes_the_addresses_that_the_route_takes(body: dict[str, Any]) -> None:
+    schemas = json.loads((ROOT / "docs/openapi-internal.json").read_text())["components"]["schemas"]
+    try:
+        AddressFields.model_validate(body)
+        is_taken = True
+    except ValidationError:
+        is_taken = False
+
+    assert Draft202012Validator(schemas["AddressFields"]).is_valid(body) == is_taken

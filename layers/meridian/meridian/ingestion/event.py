@@ -34,7 +34,12 @@ def _moment(value: str) -> str:
     return value
 
 
-EventId = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_event_id)]
+EventId = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=200),
+    AfterValidator(_event_id),
+    Field(json_schema_extra={"pattern": "^[^/]*$"}),
+]
 EventType = Annotated[str, StringConstraints(min_length=1, max_length=200), AfterValidator(_printable)]
 Slug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN, max_length=100)]
 Kind = Annotated[str, StringConstraints(pattern=KIND_PATTERN, max_length=64)]
@@ -74,7 +79,7 @@ class EventBody(BaseModel):
     )
     type: EventType
     source: Annotated[str, StringConstraints(max_length=500)] | None = None
-    time: Annotated[str, AfterValidator(_moment)] | None = None
+    time: Annotated[str, AfterValidator(_moment), Field(json_schema_extra={"format": "date-time"})] | None = None
     subjects: Annotated[dict[Kind, SubjectId], Field(max_length=20)] = Field(
         default_factory=dict, description="Whom the event is about: ids by context kind."
     )
