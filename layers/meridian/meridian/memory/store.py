@@ -1,5 +1,6 @@
 """Workflow memory on PostgreSQL."""
 
+import logging
 from typing import Any
 
 from meridian import jsontext
@@ -20,6 +21,8 @@ from meridian.memory.model import (
 )
 from meridian.memory.rules import verdict_on_refusal
 from meridian.memory.schema import MEMORY_SCHEMA
+
+logger = logging.getLogger("meridian.memory")
 
 # Of one page of a list: an answer of a Lambda function is at most 6 MB, in which every quote of a body counts twice.
 PAGE_BYTES = 2 * 1024 * 1024
@@ -53,6 +56,8 @@ class MemoryStore:
             if rows:
                 return Written(*rows[0])
             verdict = verdict_on_refusal(write, self._current(write.address))
+            if isinstance(verdict, Conflicted):
+                _log_conflict(verdict, write.expected_version)
             if verdict is not None:
                 return verdict
 
@@ -63,7 +68,11 @@ class MemoryStore:
         if rows:
             return Forgotten(rows[0][0])
         current = self._current(address) if expected_version is not None else None
-        return Conflicted(current.version) if current is not None else Forgotten(False)
+        if current is None:
+            return Forgotten(False)
+        conflicted = Conflicted(current.version)
+        _log_conflict(conflicted, expected_version)
+        return conflicted
 
     def forget_subject(self, subject_kind: str, subject_id: str) -> int:
         """Removes all items of a subject; how many were live."""
@@ -84,6 +93,13 @@ class MemoryStore:
     def _current(self, address: Address) -> Current | None:
         rows = self.database.execute(queries.CURRENT, address._asdict())
         return Current(*rows[0]) if rows else None
+
+
+def _log_conflict(conflicted: Conflicted, expected_version: int | None) -> None:
+    """An answer like any other, not an error."""
+    logger.debug(
+        "memory is at another version", extra={"expected": expected_version, "current": conflicted.current_version}
+    )
 
 
 def _page(chosen: Chosen, after: Position | None, limit: int) -> tuple[str, dict[str, Any]]:

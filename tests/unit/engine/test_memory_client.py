@@ -1,0 +1,36 @@
+"""The engine's client of workflow memory, when the network fails it."""
+
+import asyncio
+import socket
+import threading
+
+from local.ports import free_port
+from meridian.engine.memory import HttpMemoryClient
+
+AT_ONCE = (0.0,) * 4
+
+
+def test_nobody_listens() -> None:
+    client = HttpMemoryClient(f"http://127.0.0.1:{free_port()}", delays=AT_ONCE)
+    assert asyncio.run(client.write({}))["failed"] == "workflow memory is out of reach"
+
+
+def test_a_connection_that_breaks_off_is_tried_again_four_times_more() -> None:
+    tries = []
+
+    def break_off() -> None:
+        for _ in range(5):
+            connection, _address = listener.accept()
+            tries.append(connection.recv(65_536).partition(b" HTTP/1.1")[0])
+            connection.sendall(b'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{"ver')
+            connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=break_off)
+        thread.start()
+        client = HttpMemoryClient(f"http://127.0.0.1:{listener.getsockname()[1]}", delays=AT_ONCE)
+        answer = asyncio.run(client.read({}))
+        thread.join(10)
+
+    assert answer["failed"] == "workflow memory is out of reach"
+    assert tries == [b"POST /api/internal/memory/read"] * 5
