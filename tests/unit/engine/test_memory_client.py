@@ -16,7 +16,7 @@ def test_nobody_listens() -> None:
 
 
 def test_a_connection_that_breaks_off_is_tried_again_four_times_more() -> None:
-    tries = []
+    tries: list[bytes] = []
 
     def break_off() -> None:
         for _ in range(5):
