@@ -13,6 +13,7 @@ run: ## the whole stack on this machine; PORT, DATA_DIR, DEMO=0 and RUN_DB_URL a
 	@$(WITH) stack lambda restate -- python -m local
 
 sam-local: ## the same functions built, in Docker, behind sam local; RUNTIME=3.13, and what make run takes but SQLite
+	@$(WITH) stack -- python -m local.docker
 	@mkdir -p build/sam-local
 	@$(WITH) stack -- env WORK_DIR=build/sam-local ARCHITECTURE=$(MACHINE) sh scripts/build
 	@$(WITH) stack restate -- python -m local --sam --runtime $(or $(RUNTIME),3.13) \

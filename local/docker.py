@@ -1,4 +1,7 @@
-"""What is asked of a Docker engine beside what SAM CLI asks of it, through the `docker` command."""
+"""What is asked of a Docker engine beside what SAM CLI asks of it, through the `docker` command.
+
+As a program, `python -m local.docker`, it fails with one sentence when no engine answers.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import platform
 import shutil
 import socket
 import subprocess
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_network
 
@@ -100,3 +104,7 @@ def _docker(*arguments: str, seconds: float = ANSWER_SECONDS) -> subprocess.Comp
 
 def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ["it said nothing"])[-1]
+
+
+if __name__ == "__main__":
+    sys.exit(engine_problem())

@@ -26,7 +26,7 @@ from local.network import LOOPBACK
 from local.processes import end, last_lines, spawn
 from local.waiting import wait_until
 
-START_SECONDS = 60
+START_SECONDS = 120
 STOP_SECONDS = 40
 """SAM removes its containers one after another before it ends."""
 CONTAINER_SECONDS = 120
