@@ -16,11 +16,13 @@ logger = logging.getLogger("meridian.restate")
 QUERY_TIMEOUT_SECONDS = 10.0
 REGISTRATION_TIMEOUT_SECONDS = 60.0  # Restate calls the engine meanwhile, which may have to start
 
-# Only `id` and `target_service_key` prune Restate's scan. All statuses but `completed` are live: an invocation
-# whose retries are exhausted is paused, and goes on when somebody resumes it.
+# An invocation whose retries are exhausted is paused, and goes on when somebody resumes it: it lives.
+# The keys are one literal and a join: as a list of a thousand literals they take Restate three times as long. No run id
+# of ours has the separator in it; an id that has is not found, and its row is read from the ingress like any other.
+_SEPARATOR = "\n"
 _LIVE_RUNS = """
-SELECT target_service_key FROM sys_invocation
-WHERE target_service_key IN ({keys})
+SELECT target_service_key FROM sys_invocation_status
+WHERE target_service_key IN (SELECT unnest(string_to_array({keys}, chr(10))))
   AND target_service_name = {service} AND target_handler_name = 'run' AND status <> 'completed'
 """
 
@@ -40,7 +42,7 @@ class Admin:
 
     def live_runs(self, run_ids: Sequence[str], timeout: float = QUERY_TIMEOUT_SECONDS) -> set[str]:
         """Those of `run_ids` whose invocation has not ended. Raises `RestateUnavailable`."""
-        keys = ", ".join(map(sql_literal, run_ids))
+        keys = sql_literal(_SEPARATOR.join(run_ids))
         statement = _LIVE_RUNS.format(keys=keys, service=sql_literal(WORKFLOW_SERVICE))
         try:
             response = self._client.post(
