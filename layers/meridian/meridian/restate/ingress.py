@@ -6,6 +6,7 @@ What an answer means is told by its source: an error of the run itself carries
 
 import logging
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -59,7 +60,7 @@ class Ingress:
     """One Restate ingress. Safe to share between threads; keeps its connections open.
 
     Every call may be repeated without a second effect, so one whose kept connection turns out to be dead is
-    repeated once on a new one. Raises `RestateUnavailable` when there is no usable answer.
+    repeated once on a new one, in the time that is left. Raises `RestateUnavailable` when there is no usable answer.
 
     Requests go to a transport and not through httpx's client: no redirect, cookie or proxy is wanted here.
     """
@@ -166,21 +167,26 @@ class Ingress:
             self.url + path,
             headers={**FIXED_HEADERS, **correlation.headers(), **(headers or {})},
             content=content,
-            extensions={"timeout": httpx.Timeout(self._timeout if timeout is None else timeout).as_dict()},
         )
         if content is not None:
             request.headers["content-type"] = "application/json"
+        seconds = self._timeout if timeout is None else timeout
+        deadline = time.monotonic() + seconds
         try:
             try:
-                return self._sent(request)
+                return self._sent(request, seconds)
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
-                return self._sent(request)
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
+                    raise
+                return self._sent(request, remaining)
         except httpx.HTTPError as error:
             logger.info("no answer of Restate", extra={"error": type(error).__name__, "restate": self.url})
             raise RestateUnavailable("Restate is out of reach.") from None
 
-    def _sent(self, request: httpx.Request) -> httpx.Response:
+    def _sent(self, request: httpx.Request, seconds: float) -> httpx.Response:
         """The answer, read to its end."""
+        request.extensions["timeout"] = httpx.Timeout(seconds).as_dict()
         response = self._transport().handle_request(request)
         try:
             response.read()

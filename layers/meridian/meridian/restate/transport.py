@@ -11,6 +11,17 @@ import threading
 import httpx
 
 MAX_IDLE_CONNECTIONS = 64
+DEFAULT_PORTS = {"http": http.client.HTTP_PORT, "https": http.client.HTTPS_PORT}
+
+
+class FinalAnswer(http.client.HTTPResponse):
+    """The answer behind those that only announce one, such as 103; the standard library passes over 100 alone."""
+
+    def begin(self) -> None:
+        super().begin()
+        while self.status in range(100, 200):
+            self.headers = None  # type: ignore[assignment] # nothing read yet
+            super().begin()
 
 
 class KeptConnections(httpx.BaseTransport):
@@ -22,7 +33,8 @@ class KeptConnections(httpx.BaseTransport):
 
     def __init__(self, url: str) -> None:
         origin = httpx.URL(url)
-        self._host, self._port = origin.host, origin.port
+        # A port that is given is not looked for in the host, where an IPv6 address has colons.
+        self._host, self._port = origin.host, origin.port or DEFAULT_PORTS[origin.scheme]
         self._tls = httpx.create_ssl_context(trust_env=False) if origin.scheme == "https" else None
         self._lock = threading.Lock()
         self._idle: list[http.client.HTTPConnection] = []
@@ -32,6 +44,11 @@ class KeptConnections(httpx.BaseTransport):
         connection = self._taken() or self._connected(timeouts["connect"])
         try:
             answer, content = _exchange(connection, request, timeouts["read"])
+        except (httpx.NetworkError, httpx.RemoteProtocolError):
+            # Those kept beside it may be as dead without a sign of it, so the next try finds none and connects.
+            connection.close()
+            self.close()
+            raise
         except BaseException:
             connection.close()
             raise
@@ -39,7 +56,9 @@ class KeptConnections(httpx.BaseTransport):
             connection.close()
         else:
             self._keep(connection)
-        return httpx.Response(answer.status, headers=answer.getheaders(), content=content, request=request)
+        # The standard library reads header lines as Latin-1, and httpx would write them as ASCII.
+        headers = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in answer.getheaders()]
+        return httpx.Response(answer.status, headers=headers, content=content, request=request)
 
     def close(self) -> None:
         with self._lock:
@@ -73,11 +92,12 @@ class KeptConnections(httpx.BaseTransport):
             if self._tls is None
             else http.client.HTTPSConnection(self._host, self._port, timeout=timeout, context=self._tls)
         )
+        connection.response_class = FinalAnswer
         try:
             connection.connect()
         except TimeoutError:
             raise httpx.ConnectTimeout("no connection in time") from None
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: no name of a host
             raise httpx.ConnectError(type(error).__name__) from None
         return connection
 
@@ -99,7 +119,7 @@ def _exchange(
         return answer, answer.read()
     except TimeoutError:
         raise httpx.ReadTimeout("no answer in time") from None
-    except http.client.HTTPException as error:  # the server closed the connection, or sent what is no answer
+    except (http.client.HTTPException, ValueError) as error:  # the connection was closed, or this is no answer
         raise httpx.RemoteProtocolError(type(error).__name__) from None
     except OSError as error:
         raise httpx.ReadError(type(error).__name__) from None
