@@ -69,7 +69,10 @@ def _instant(value: str) -> str:
         if "T" in value or " " in value:
             raise ValueError("must have an offset, as in 2026-11-30T20:09:00Z")
         moment = moment.replace(tzinfo=UTC)
-    return text(moment)
+    try:
+        return text(moment)
+    except OverflowError:
+        raise ValueError("must be a time between the years 1 and 9999 of UTC") from None
 
 
 def _subject(value: str) -> str:

@@ -205,6 +205,7 @@ PROBLEMS: list[tuple[str, str, Any, int, str | None]] = [
     ("GET", "/api/runs?cursor=nonsense", None, 422, "/cursor"),
     ("GET", "/api/runs?status=paused", None, 422, "/status"),
     ("GET", "/api/runs?from=yesterday", None, 422, "/from"),
+    ("GET", "/api/runs?to=9999-12-31T23:59:59-01:00", None, 422, "/to"),
     ("GET", "/api/runs?to=2026-11-30T10:00:00", None, 422, "/to"),
     ("GET", "/api/runs?subject=p-42", None, 422, "/subject"),
     ("GET", "/api/runs?unknown=1", None, 422, "/unknown"),

@@ -13,7 +13,7 @@ def now() -> str:
 
 def text(moment: datetime) -> str:
     """`moment` (aware) in the form of the run index, cut to milliseconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def age(moment: str) -> timedelta:
