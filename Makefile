@@ -36,7 +36,7 @@ format: ## lets ruff format and mend what it can
 	@$(WITH) dev -- ruff format .
 
 bench: ## the ratios of speed, as a table and as JSON
-	@$(WITH) dev restate -- env PYTHONPATH=layers/meridian python -m tests.benchmarks
+	@$(WITH) dev stack runtime restate -- env PYTHONPATH=layers/meridian python -m tests.benchmarks
 
 build: ## what is deployed, under .aws-sam/build, with bytecode; RUNTIME=3.13 and ARCHITECTURE=arm64
 	@$(WITH) stack -- sh scripts/build
