@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -87,8 +88,14 @@ class PostgresServer:
     def kill(self) -> None:
         """Ends the server as a power cut would; for tests of what follows."""
         if self._process is not None:
+            # a session's own process goes on until it finds the server's gone, and may answer meanwhile
+            sessions = psutil.Process(self._process.pid).children()
             self._process.kill()
+            for session in sessions:
+                with suppress(psutil.NoSuchProcess):
+                    session.kill()
             self._process.wait()
+            psutil.wait_procs(sessions, timeout=10)
             self._process = None
 
     def _initialise(self) -> None:
