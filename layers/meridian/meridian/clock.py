@@ -17,8 +17,9 @@ def text(moment: datetime) -> str:
 
 
 def age(moment: str) -> timedelta:
-    """How long ago `moment`, in the form of the run index, was. Raises `ValueError` for another form."""
-    return datetime.now(UTC) - datetime.fromisoformat(moment)
+    """How long ago `moment` was; one without an offset is UTC. Raises `ValueError` for what is no time."""
+    then = datetime.fromisoformat(moment)
+    return datetime.now(UTC) - (then if then.tzinfo is not None else then.replace(tzinfo=UTC))
 
 
 def ago(**duration: float) -> str:

@@ -124,6 +124,7 @@ def test_live_rows_of_one_restate_and_of_the_others(database):
             (OWN, None, "2026-01-02"),
             (None, "failed", "2026-01-01"),
             (None, "cancelled", "2026-01-04"),  # neither literal: it reads as null, so it is live
+            (OWN, "banana", "2026-01-05"),  # and so is this one, which the index of its Restate does not hold
         ],
     )
     store = SqlRunStore(database)
@@ -135,7 +136,7 @@ def test_live_rows_of_one_restate_and_of_the_others(database):
     assert ids(newest_first=True) == ["r5", "r0", "r1"]
     assert ids(after=Position("2026-01-02", "r0")) == ["r5"]
     assert ids(after=Position("2026-01-02", "r0"), newest_first=True) == ["r1"]
-    assert ids(own=False) == ["r4", "r3", "r7"]
+    assert ids(own=False) == ["r4", "r3", "r7", "r8"]
     assert [row.id for row in store.live(OWN, limit=2)] == ["r1", "r0"]
 
 

@@ -92,7 +92,7 @@ class RunDetail(NamedTuple):
     """A run with what only its own page reads."""
 
     run: RunRow
-    event: Any  # the event as it was received
+    event: Any  # the event as it was received; None where that is no JSON
     spec_json: str | None
 
 

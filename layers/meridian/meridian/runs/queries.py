@@ -46,10 +46,11 @@ WHERE id = :id AND (final_status IS NULL OR final_status NOT IN ('completed', 'f
 SET_RESTATE_URL = "UPDATE runs SET restate_url = :restate_url WHERE id = :id"
 
 # What a settlement pass walks. The rows of one Restate are read off runs_live_restate_url_created_at, the spec's
-# index for it; those of all others together in the order of runs_status_created_at.
+# index for it; those of all others together in the order of runs_status_created_at, and with them the few whose
+# `final_status` is neither literal: that reads as null, so they are live, and the spec's index does not hold them.
 _LIVE_OF_ONE = "final_status IS NULL AND restate_url = :restate_url"
-_OTHER_RESTATE = "(restate_url IS NULL OR restate_url <> :restate_url)"
-_LIVE_OF_OTHERS = f"{STATUS} = 'live' AND {OF_ANY_WORKFLOW} AND {_OTHER_RESTATE}"
+_OTHER_RESTATE = "restate_url IS NULL OR restate_url <> :restate_url"
+_LIVE_OF_OTHERS = f"{STATUS} = 'live' AND {OF_ANY_WORKFLOW} AND ({_OTHER_RESTATE} OR final_status IS NOT NULL)"
 
 # Groups over runs_event_type_volume alone: distinct events by type and UTC day.
 EVENT_VOLUME = """
@@ -58,8 +59,9 @@ FROM runs WHERE event_type IS NOT NULL AND created_at >= :since
 GROUP BY event_type, substr(created_at, 1, 10) ORDER BY event_type, day
 """
 
-# The first entry of runs_status_created_at for live runs.
-OLDEST_LIVE = f"SELECT created_at FROM runs WHERE {STATUS} = 'live' AND {OF_ANY_WORKFLOW} ORDER BY created_at LIMIT 1"  # noqa: S608
+# The first entry of runs_status_created_at for live runs, but for what an earlier release left without a time.
+OLDEST_LIVE = f"""SELECT created_at FROM runs
+WHERE {STATUS} = 'live' AND {OF_ANY_WORKFLOW} AND created_at >= '1970' ORDER BY created_at LIMIT 1"""  # noqa: S608
 
 PING = "SELECT 1"
 

@@ -51,7 +51,7 @@ class RunStore(Protocol):
         ...
 
     def get_snapshot(self, run_id: str) -> Any | None:
-        """The archived snapshot, or None."""
+        """The archived snapshot, or None: also for what is archived and is no snapshot."""
         ...
 
     def set_final_status(self, run_id: str, status: FinalRunStatus, updated_at: str) -> bool:
@@ -103,7 +103,7 @@ class SqlRunStore:
             return None
         *columns, event, spec_json = rows[0]
         (run,) = from_rows([columns])
-        return RunDetail(run, jsontext.parse(event), spec_json)
+        return RunDetail(run, _parsed(event), spec_json)
 
     def find(self, chosen: RunFilter, after: Position | None, limit: int) -> list[RunRow]:
         return from_rows(self.database.execute(*queries.list_runs(chosen, after, limit)))
@@ -121,7 +121,8 @@ class SqlRunStore:
 
     def get_snapshot(self, run_id: str) -> Any | None:
         rows = self.database.execute(queries.GET_SNAPSHOT, {"run_id": run_id})
-        return jsontext.parse(rows[0][0]) if rows else None
+        snapshot = _parsed(rows[0][0]) if rows else None
+        return snapshot if isinstance(snapshot, dict) else None
 
     def set_final_status(self, run_id: str, status: FinalRunStatus, updated_at: str) -> bool:
         parameters = {"id": run_id, "status": status, "updated_at": updated_at}
@@ -151,6 +152,14 @@ class SqlRunStore:
 
     def close(self) -> None:
         self.database.close()
+
+
+def _parsed(text: str) -> Any | None:
+    """A JSON column; None for what is no JSON, as another hand may have left it: its run can still be settled."""
+    try:
+        return jsontext.parse(text)
+    except ValueError:
+        return None
 
 
 def open_run_store(url: str) -> RunStore:
