@@ -11,6 +11,7 @@ import pytest
 
 from meridian.clock import ago
 from tests.services.functions import ROOT, Context, load_function
+from tests.services.restate import running_restate
 from tests.services.stage import ASK, END, VISIT, WAIT, Stage, staged
 
 TICK = json.loads((ROOT / "events" / "settlement-tick.json").read_text())
@@ -64,6 +65,40 @@ def test_a_tick_tells_what_the_alarms_watch(stage: Stage, monkeypatch, capsys):
     told = metrics(capsys.readouterr().out)
     assert told["meridian.ready"] == told["meridian.settlement.passes"] == [1.0]
     assert told["meridian.runs.oldest_live"] == [pytest.approx(2 * 86_400, abs=60)]
+
+
+# What another hand may leave in a row.
+ODD_VALUES = [
+    ("final_status", "banana"),
+    ("created_at", ""),
+    ("created_at", "2026-01-01"),
+    ("created_at", "1999 and a half"),
+    ("subjects", "[1,"),
+    ("subjects", '{"patient": 7, "stay": null}'),
+    ("event", "no JSON"),
+]
+
+
+def test_rows_with_odd_values_are_settled_like_others_and_keep_no_other_from_its_end(stage: Stage, monkeypatch):
+    for column, value in ODD_VALUES:
+        run_id = stage.index()
+        stage.store.database.execute(
+            f"UPDATE runs SET {column} = :value WHERE id = :id", {"value": value, "id": run_id}
+        )
+    odd_and_killed, ended = stage.start(ASK, END), stage.start(VISIT, END)
+    stage.until(odd_and_killed, "suspended")
+    stage.kill(odd_and_killed)
+    stage.until_ended(ended)
+    stage.store.database.execute("UPDATE runs SET final_status = 'live' WHERE id = :id", {"id": odd_and_killed})
+    function = loaded("settlement", stage, monkeypatch)
+
+    answer = function.handler(TICK, Context(remaining_millis=60_000))
+
+    frozen = len(ODD_VALUES) + 2
+    assert answer == {"ran": True, "finished": True, "rows": {"frozen": frozen}}
+    assert stage.row(odd_and_killed).final_status == "failed"
+    assert stage.row(ended).final_status == "completed"
+    assert stage.store.oldest_live() is None
 
 
 def test_a_tick_without_restate_tells_that_the_stack_is_not_ready(stage: Stage, monkeypatch, capsys):
@@ -144,6 +179,26 @@ def test_a_follow_up_comes_again_while_restate_is_out_of_reach(stage: Stage, mon
     answer = function.handler(messages(json.dumps({"runIds": [run_id]})), Context())
 
     assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+
+
+def test_a_run_that_restate_does_not_answer_for_leaves_time_to_the_others_of_its_batch(
+    tmp_path: Path, postgres_url: str, monkeypatch
+):
+    with running_restate(tmp_path) as server:
+        with staged(server, postgres_url) as stage:
+            hanging, ended = stage.start(WAIT, END), stage.start(VISIT, END)
+            stage.until(hanging, "waiting")
+            stage.kill(hanging)
+            stage.until_ended(ended)
+            stage.store.save_snapshot(ended, stage.snapshot(ended))  # by a process that was killed then
+            function = loaded("follow_up", stage, monkeypatch)
+        # the engine is gone: a snapshot is waited for in vain
+
+        batch = messages(json.dumps({"runIds": [hanging]}), json.dumps({"runIds": [ended]}))
+        answer = function.handler(batch, Context(remaining_millis=5_000))
+
+        assert answer == {"batchItemFailures": [{"itemIdentifier": "m0"}]}
+        assert stage.row(ended).final_status == "completed"
 
 
 def test_the_sample_event_of_each_function(stage: Stage, monkeypatch):

@@ -8,16 +8,20 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 
+import httpx
 import pytest
 
 from meridian.database import open_database
+from meridian.restate.ingress import Ingress
+from meridian.runs.model import Position
 from meridian.settlement.deadline import Deadline
 from meridian.settlement.lease import Lease
-from meridian.settlement.sweep import SettlementPass
+from meridian.settlement.position import WalkPosition
+from meridian.settlement.sweep import GRACE_SECONDS, SettlementPass
 from tests.services.endpoint import serving
 from tests.services.restate import running_restate
 from tests.services.scripted import scripted_endpoint
-from tests.services.stage import END, VISIT, WAIT, Stage, logged, old, staged
+from tests.services.stage import ASK, END, VISIT, WAIT, Stage, logged, old, staged
 
 LIVE_ROWS = 5_000
 
@@ -113,6 +117,46 @@ def test_it_stops_between_two_rows_when_it_is_told_to_and_the_next_goes_on_from_
     assert second.finished
     assert second["frozen"] == 300 - len(frozen_first)
     assert stage.counted.take() == {("lost", "sweep"): 300}
+
+
+def test_a_pass_without_time_for_a_row_leaves_the_position_as_it_was(stage: Stage):
+    runs = [stage.index(created_at=old(number)) for number in range(120)]
+    lease = Lease(open_database(stage.database_url), "settlement")
+    here = WalkPosition(True, Position(old(59), runs[59]))
+    assert lease.take()
+    lease.save_position(here)
+    lease.release()
+
+    assert not stage.sweep(seconds=0).finished
+
+    assert Lease(open_database(stage.database_url), "settlement").position() == here
+
+
+def test_the_requests_of_one_row_end_with_the_pass_all_together(stage: Stage):
+    """Restate answers each of them at the last moment: the pass ends in time all the same."""
+    kinds = [f"kind-{number}" for number in range(6)]
+    run_id = stage.start(ASK, END, subjects=dict.fromkeys(kinds, "s-1"))
+    stage.until(run_id, "suspended")
+    stage.kill(run_id)
+    asked: list[float] = []
+    network = httpx.HTTPTransport()
+
+    def late(request: httpx.Request) -> httpx.Response:
+        if "closeValidationRequest" in request.url.path:
+            asked.append(request.extensions["timeout"]["read"])
+            time.sleep(asked[-1])
+            raise httpx.ReadTimeout("no answer in time")
+        return network.handle_request(request)
+
+    ingress = Ingress(stage.ingress.url, transport=httpx.MockTransport(late))
+    started = time.monotonic()
+
+    result = stage.sweep(seconds=1, settlement=stage.settlement(ingress=ingress, record_ports=kinds))
+
+    assert result["unsettled"] == 1
+    assert len(asked) == len(kinds)
+    assert time.monotonic() - started < 1 + GRACE_SECONDS + 1
+    assert stage.row(run_id).final_status is None
 
 
 def test_one_span_and_nothing_logged_when_all_is_well(stage: Stage, caplog: pytest.LogCaptureFixture):

@@ -2,6 +2,10 @@
 
 import threading
 import time
+from collections.abc import Callable
+
+Timeout = Callable[[], float]
+"""How many seconds the next request may take."""
 
 
 class Deadline:

@@ -1,7 +1,7 @@
 """Settling one run: what its invocation came to, and the freeze that follows. The spec's "Settlement"."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from meridian.clock import now
@@ -11,6 +11,7 @@ from meridian.runs.freezing import Count, Source, freeze
 from meridian.runs.model import FinalRunStatus, RunRow
 from meridian.runs.snapshot import Snapshot, ended_at, final_status_of, holds_state
 from meridian.runs.store import RunStore
+from meridian.settlement.deadline import Timeout
 from meridian.settlement.verdict import Adopt, Freeze, Leave, Live, may_freeze, verdict, withdrawn_request
 from meridian.settlement.withdrawal import withdraw_request
 
@@ -23,12 +24,10 @@ Outcome = Literal[
     "adopted",  # it has not ended, and its row names this Restate from now on
     "frozen",  # its end was written, by this call
     "ended",  # its end is written by somebody else, or could not be written
+    "left",  # it has ended, and only the pass may write so
     "unsettled",  # it cannot be settled now; the next pass reads it again
     "foreign",  # this Restate does not know it and did not accept it
 ]
-
-Timeout = Callable[[], float]
-"""How many seconds the next request may take."""
 
 
 def default_timeout() -> float:
@@ -72,22 +71,21 @@ class Settlement:
                 return "adopted"
             case Freeze():
                 if not may_freeze(source, snapshot):
-                    return "unsettled"
+                    return "left"
                 return self._freeze(row, found, answer, snapshot, source, timeout)
 
-    def settle_by_id(self, run_id: str) -> bool:
+    def settle_by_id(self, run_id: str, timeout: Timeout = default_timeout) -> bool:
         """Settles a run for a follow-up; false when Restate could not tell enough, so that it is worth a retry.
 
-        A run that is still live is done with: the pass takes over.
+        A run that is still live, or whose end only the pass may write, is done with: the pass takes over.
         """
         detail = self.store.get(run_id)
         if detail is None:
             return True
         try:
-            self.settle(detail.run, "read")
+            return self.settle(detail.run, "read", timeout) != "unsettled"
         except RestateUnavailable:
             return False
-        return True
 
     def final_status(self, row: RunRow, timeout: Timeout = default_timeout) -> FinalRunStatus | None:
         """The final status of a run, settled on behalf of a reader; None when it is not known to have ended."""
@@ -144,9 +142,7 @@ class Settlement:
         if found.restate_url is not None:
             self.store.set_restate_url(row.id, found.restate_url)
         pending_id = withdrawn_request(found, snapshot)
-        if pending_id is not None and not withdraw_request(
-            self.ingress, row, pending_id, self._record_ports, timeout()
-        ):
+        if pending_id is not None and not withdraw_request(self.ingress, row, pending_id, self._record_ports, timeout):
             return "unsettled"
         archived = snapshot if holds_state(snapshot) else None
         if not freeze(
@@ -160,19 +156,28 @@ class Settlement:
             updated_at=now(),  # the ingress does not tell when the invocation ended
         ):
             return "ended"
-        _log_freeze(row, found, answer)
+        _log_freeze(row, found, answer, snapshot)
         return "frozen"
 
 
-def _log_freeze(row: RunRow, found: Freeze, answer: OutputAnswer) -> None:
+def _log_freeze(row: RunRow, found: Freeze, answer: OutputAnswer, snapshot: Snapshot | None) -> None:
     """The spec's line for each freeze of a run that did not end well. `failure` is Restate's or the engine's
     sentence, which holds no subject data by the engine's rule; it is cut all the same."""
     where = {"runId": row.id, "workflow": row.slug}
-    failure = "".join(filter(str.isprintable, answer.message))[:MAX_FAILURE_LENGTH]
+    code, message = (answer.code, answer.message) if answer.state == "failed" else _written_failure(snapshot)
+    failure = "".join(filter(str.isprintable, message))[:MAX_FAILURE_LENGTH]
     if found.ending == "killed":
         logger.info("run arrêté dans Restate : statut figé en échec", extra={**where, "failure": failure})
     elif found.ending == "lost":
         logger.warning("run absent de Restate : statut figé en échec", extra=where)
-    elif found.ending == "failed" and answer.state == "failed":
-        more = {"code": answer.code, "failure": failure}
+    elif found.ending == "failed":
+        more = {"code": code, "failure": failure}
         logger.warning("run en échec dans Restate : statut figé en échec", extra={**where, **more})
+
+
+def _written_failure(snapshot: Snapshot | None) -> tuple[int | None, str]:
+    """What a run wrote of its failure, where Restate has forgotten it."""
+    error = snapshot.get("error") if snapshot is not None else None
+    if not isinstance(error, Mapping):
+        return None, ""
+    return error.get("code"), str(error.get("reason") or "")

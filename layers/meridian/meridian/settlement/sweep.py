@@ -22,8 +22,9 @@ logger = logging.getLogger("meridian.runs")
 PAGE_SIZE = 100
 INTROSPECTED_PAGE_SIZE = 1_000
 CONCURRENCY = 16
-# A request that was begun before the deadline may end this much after it.
+# A row that was begun before the deadline may end this much after it.
 GRACE_SECONDS = 2.0
+SHORTEST_SECONDS = 0.1  # of a request
 # So many rows in a row that the ingress does not answer for: it is down, and the pass ends.
 MAX_UNANSWERED = 3 * CONCURRENCY
 
@@ -107,8 +108,10 @@ class _Pass:
         self._unanswered = 0  # rows since the ingress last answered
 
     def run(self) -> PassResult:
-        walk = self._settle_all(self._rows.oldest_first(self._lease.position()), self._deadline.half())
-        self._lease.save_position(None if walk.is_finished else walk.position)
+        start = self._lease.position()
+        walk = self._settle_all(self._rows.oldest_first(start), self._deadline.half())
+        # A pass that had no time for a single row goes on where the one before it stopped, as the next one will.
+        self._lease.save_position(None if walk.is_finished else walk.position or start)
         if not walk.is_finished and walk.position is not None:
             self._settle_all(self._rows.newest_first(until=walk.position), self._deadline)
         return self._result(walk.is_finished)
@@ -149,8 +152,14 @@ class _Pass:
 
     def _settle(self, row: RunRow) -> None:
         answered = True
+        # Its requests one after the other end with the pass: each by itself could, and all together not.
+        until = Deadline(self._deadline.remaining() + GRACE_SECONDS)
+
+        def timeout() -> float:
+            return max(SHORTEST_SECONDS, min(self._timeout(), until.remaining()))
+
         try:
-            outcome = self._settlement.settle(row, "sweep", self._timeout)
+            outcome = self._settlement.settle(row, "sweep", timeout)
         except RestateUnavailable:
             outcome, answered = "unsettled", False
         except DatabaseUnavailable:

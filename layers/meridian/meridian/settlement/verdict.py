@@ -4,6 +4,7 @@ The spec's "Settlement" in one function. What it says of a run rests on where an
 `OutputAnswer` has told apart, and never on a code alone: a run may itself end with code 404, 409 or 470.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from meridian.restate.ingress import OutputAnswer
@@ -102,4 +103,4 @@ def withdrawn_request(frozen: Freeze, snapshot: Snapshot | None) -> str | None:
     if snapshot is None or frozen.ending not in ("killed", "failed") or final_status_of(snapshot) is not None:
         return None
     pending = snapshot.get("pending")
-    return str(pending["id"]) if pending else None
+    return str(pending["id"]) if isinstance(pending, Mapping) and pending.get("id") else None

@@ -8,6 +8,7 @@ from meridian.clock import now
 from meridian.errors import RestateUnavailable
 from meridian.restate.ingress import Ingress
 from meridian.runs.model import RunRow
+from meridian.settlement.deadline import Timeout
 
 logger = logging.getLogger("meridian.runs")
 
@@ -15,7 +16,7 @@ PRINTABLE = "".join(map(chr, range(0x20, 0x7F)))
 
 
 def withdraw_request(
-    ingress: Ingress, row: RunRow, pending_id: str, record_ports: Collection[str], timeout: float
+    ingress: Ingress, row: RunRow, pending_id: str, record_ports: Collection[str], timeout: Timeout
 ) -> bool:
     """Sends the closure `withdrawn` for each subject of the run whose kind has a record port.
 
@@ -23,7 +24,7 @@ def withdraw_request(
     same idempotency key and is discarded by Restate.
     """
     sent = [
-        _withdraw_one(ingress, row, pending_id, kind, subject_id, timeout)
+        _withdraw_one(ingress, row, pending_id, kind, subject_id, timeout())
         for kind, subject_id in sorted(row.subjects.items())
         if kind in record_ports
     ]
