@@ -95,6 +95,46 @@ def test_a_hundred_decisions_of_a_hundred_runs(stage, feed):
     assert results(again) == [("duplicate", None)] * 100
 
 
+def test_behind_a_decision_that_could_not_be_taken_its_run_takes_no_other(stage, feed, signals, monkeypatch):
+    """Sent again, they are taken in their order. A hundred of one run would else outlast the request, too."""
+    stuck, free = suspended(stage), suspended(stage, WAIT)
+    send, sent = signals.send, []
+
+    def sending(run_id, decision):
+        sent.append(run_id)
+        if run_id == stuck:
+            raise RestateUnavailable("Restate is out of reach.")
+        return send(run_id, decision)
+
+    monkeypatch.setattr(signals, "send", sending)
+
+    with pytest.raises(RestateUnavailable) as problem:
+        feed.take([*[FeedDecision(stuck, APPROVE)] * 99, FeedDecision(free, APPROVE)])
+
+    assert sorted(sent) == sorted([stuck, free])
+    assert [result["runId"] for result in problem.value.extra["results"]] == [free]
+
+
+def test_a_feed_that_has_no_time_left_answers_what_it_took(stage, feed, monkeypatch):
+    run_id = suspended(stage, WAIT)
+    monkeypatch.setattr("meridian.signals.feed.FEED_SECONDS", 0.0)
+
+    with pytest.raises(RestateUnavailable) as problem:
+        feed.take([FeedDecision(run_id, APPROVE)])
+
+    assert problem.value.extra["results"] == []
+    assert stage.snapshot(run_id)["status"] == "suspended"
+
+
+def test_a_row_whose_event_is_no_json_costs_the_feed_nothing(stage, feed):
+    odd, run_id = suspended(stage, WAIT), suspended(stage, WAIT)
+    stage.store.database.execute("UPDATE runs SET event = 'no JSON' WHERE id = :id", {"id": odd})
+
+    answers = feed.take([FeedDecision(odd, APPROVE), FeedDecision(run_id, APPROVE)])
+
+    assert results(answers) == [("applied", None)] * 2
+
+
 def test_restate_out_of_reach_answers_the_whole_feed_as_to_be_sent_again(tmp_path, postgres_url, follow_ups):
     from meridian.signals.service import Signals
 

@@ -55,6 +55,7 @@ def snapshot(*trace: dict[str, object], **parts: object) -> dict[str, object]:
         (Decision("ask.2", "approved", "dr-a"), snapshot(visit("ask", REJECTED), pending={"id": "ask.2"}), "open"),
         (Decision("ask.2", "approved"), snapshot(visit("ask", REJECTED)), "unasked"),
         (Decision("ask.0", "approved"), snapshot(visit("ask", APPROVED)), "unasked"),
+        (Decision("ask.", "approved", "dr-a"), snapshot(visit("ask", APPROVED)), "unasked"),
         (Decision("ask.x", "approved", "dr-a"), snapshot(visit("ask", APPROVED)), "unasked"),
         (
             Decision("ask", "approved", "dr-a", data={"dose": Decimal("6.10")}),
@@ -72,8 +73,12 @@ def test_standing(signal, last, expected):
     assert standing(signal, last) == expected
 
 
-def test_answer_to_a_visit_that_failed_is_empty():
-    assert answer_to("ask", snapshot(visit("ask", None))) == {}
+@pytest.mark.parametrize("output", [None, {}, [], {"outcome": "approved", "by": None, "comment": None, "data": None}])
+def test_a_node_of_another_kind_or_one_that_failed_has_no_answer(output):
+    last = snapshot(visit("ask", output))
+    assert answer_to(MINE, last) is None
+    assert standing(Decision("ask", "approved"), last) == standing(Resumption("ask"), last) == "unasked"
+    assert after_the_end(Decision("ask", "approved"), last) == ("rejected", NEVER_ASKED)
 
 
 @pytest.mark.parametrize(

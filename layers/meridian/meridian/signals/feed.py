@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-from meridian.errors import InvalidInput, NotFound, Unavailable
+from meridian.errors import InvalidInput, NotFound, RestateUnavailable, Unavailable
 from meridian.runs.store import RunStore
+from meridian.settlement.deadline import Deadline
 from meridian.signals.model import (
     AnsweredOtherwise,
     Decision,
@@ -22,6 +23,7 @@ from meridian.signals.service import Signals
 logger = logging.getLogger("meridian.runs")
 
 MAX_DECISIONS = 100
+FEED_SECONDS = 15.0  # after which no decision is begun; one takes eleven seconds at most
 SENDERS = 25  # a hundred decisions that are all waited for take four rounds of two seconds
 
 
@@ -63,20 +65,25 @@ class DecisionFeed:
     def take(self, decisions: Sequence[FeedDecision]) -> list[FeedAnswer]:
         """An answer per decision, in their order. The decisions of one run are taken one after the other.
 
-        Raises `Unavailable`, with the answers of the others in `results`, when some could not be taken.
+        Raises `Unavailable`, with the answers of the others in `results`, when some could not be taken: that one,
+        those of its run behind it, and what there was no time for.
         """
         by_run: dict[str, list[int]] = {}
         for number, item in enumerate(decisions):
             by_run.setdefault(item.run_id, []).append(number)
         answers: dict[int, FeedAnswer] = {}
         failures: list[Unavailable] = []
+        deadline = Deadline(FEED_SECONDS)
 
         def take_run(numbers: Sequence[int]) -> None:
             for number in numbers:
                 try:
+                    if deadline.has_passed:
+                        raise RestateUnavailable("There was no time for this decision.")
                     answers[number] = self._take(decisions[number])
                 except Unavailable as error:
                     failures.append(error)
+                    return
 
         for taken in [self._senders.submit(take_run, numbers) for numbers in by_run.values()]:
             taken.result()

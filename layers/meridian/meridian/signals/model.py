@@ -42,6 +42,7 @@ class Decision:
     data: Any = None
 
     part: ClassVar[str] = "pending"
+    mark: ClassVar[str] = "decidedAt"
     run_ended: ClassVar[str] = "run terminé : aucune validation en attente"
     not_pending: ClassVar[str] = "The run does not wait for this decision."
     answered: ClassVar[str] = "Another decision was applied to this request."
@@ -65,6 +66,7 @@ class Resumption:
     data: Any = None
 
     part: ClassVar[str] = "waiting"
+    mark: ClassVar[str] = "resumed"
     run_ended: ClassVar[str] = "run terminé : aucune attente en cours"
     not_pending: ClassVar[str] = "The run does not wait at this node."
     answered: ClassVar[str] = "The wait ended without this."
@@ -85,22 +87,23 @@ def standing(signal: Signal, snapshot: Snapshot) -> Standing:
     waits_for = snapshot.get(signal.part)
     if waits_for and waits_for.get("id") == signal.id:
         return "open"
-    output = answer_to(signal.id, snapshot)
+    output = answer_to(signal, snapshot)
     if output is None:
         return "unasked"
     return "applied" if signal.is_in(output) else "answered"
 
 
-def answer_to(request_id: str, snapshot: Snapshot) -> Mapping[str, Any] | None:
-    """The output of the visit that `request_id` names, once it is finished: `ask` is the first visit of the node
-    `ask`, and `ask.3` its third."""
-    node, _, number = request_id.partition(".")
+def answer_to(signal: Signal, snapshot: Snapshot) -> Mapping[str, Any] | None:
+    """The output of the visit that a signal's id names, once it was answered: `ask` is the first visit of the node
+    `ask`, and `ask.3` its third. None for the output of a node of another kind, which has not the mark of one that
+    takes such signals."""
+    node, dot, number = signal.id.partition(".")
     visits = [entry for entry in snapshot.get("trace") or () if entry.get("node") == node]
     index = int(number) - 1 if number.isascii() and number.isdigit() else 0
-    if (number and index < 1) or index >= len(visits) or visits[index].get("endedAt") is None:
+    if (dot and index < 1) or index >= len(visits) or visits[index].get("endedAt") is None:
         return None
     output = visits[index].get("output")
-    return output if isinstance(output, Mapping) else {}
+    return output if isinstance(output, Mapping) and signal.mark in output else None
 
 
 FeedResult = Literal["applied", "duplicate", "rejected", "accepted"]
@@ -117,7 +120,7 @@ def after_the_end(decision: Decision, archived: Snapshot | None) -> tuple[FeedRe
     """
     if archived is None or not holds_state(archived) or standing(decision, archived) == "open":
         return "rejected", NOT_APPLIED
-    output = answer_to(decision.id, archived)
+    output = answer_to(decision, archived)
     if output is None:
         return "rejected", NEVER_ASKED
     return as_duplicate(decision, output)

@@ -82,7 +82,7 @@ class Signals:
             case "applied":
                 return True
             case "answered":
-                raise AnsweredOtherwise(signal.answered, answer_to(signal.id, snapshot) or {})
+                raise AnsweredOtherwise(signal.answered, answer_to(signal, snapshot) or {})
             case "unasked":
                 raise NotPending(signal.not_pending)
 
@@ -117,7 +117,7 @@ class Signals:
             case "applied":
                 return True
             case "answered":
-                raise AnsweredOtherwise(signal.answered, answer_to(signal.id, snapshot) or {})
+                raise AnsweredOtherwise(signal.answered, answer_to(signal, snapshot) or {})
         if has_ended:
             raise RunEnded(signal.run_ended)
         return False
