@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from meridian.jsontext import InvalidJson, embedded, parse, serialize
+from meridian.jsontext import InvalidJson, embedded, parse, parse_sent, serialize
 
 JSON_VALUES = st.recursive(
     st.none()
@@ -64,6 +64,19 @@ def test_a_refusal_names_the_position_only(text: str | bytes, message: str) -> N
     with pytest.raises(InvalidJson) as refused:
         parse(text)
     assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(("opens", "closes"), [("[", "]"), ('{"a":', "}")])
+def test_what_comes_from_outside_is_nested_two_hundred_levels_deep_at_most(opens: str, closes: str) -> None:
+    """With room to the interpreter's own limit, so that it can be read again within a row or a snapshot."""
+
+    def nested(levels: int) -> bytes:
+        return (opens * levels + '"[{"' + closes * levels).encode()
+
+    assert serialize(parse_sent(nested(200))).encode() == nested(200)
+    with pytest.raises(InvalidJson, match="nested too deeply"):
+        parse_sent(nested(201))
+    assert parse_sent(b"[" + b"[]," * 300 + b"{}]")[-1] == {}
 
 
 def test_nan_is_let_through_for_a_caller_who_names_the_field() -> None:

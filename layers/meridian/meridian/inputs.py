@@ -15,7 +15,7 @@ Model = TypeVar("Model", bound=BaseModel)
 def parse_json(content: bytes, *, allow_nan: bool = False) -> Any:
     """JSON that was sent. Raises `MalformedRequest`."""
     try:
-        return jsontext.parse(content, allow_nan=allow_nan)
+        return jsontext.parse_sent(content, allow_nan=allow_nan)
     except ValueError as error:
         raise MalformedRequest(f"The body is not JSON: {error}.") from None
 

@@ -380,6 +380,14 @@ def test_an_output_that_is_too_large_fails_the_node(values: dict[str, str], reas
     assert World(nodes, event=big).failure().reason == reason
 
 
+def test_an_output_that_is_nested_too_deeply_fails_the_node() -> None:
+    data: Any = 1
+    for _ in range(400):
+        data = [data]
+    nodes: list[dict[str, Any]] = [{"id": "deep", "type": "set", "values": {"a": "event.data"}, "next": "done"}, END]
+    assert World(nodes, event={**EVENT, "data": data}).failure().reason == "the output is nested too deeply"
+
+
 def test_a_start_that_is_no_node_fails_the_run() -> None:
     assert World([END], start="elsewhere").failure().reason == "the definition has no such node"
 

@@ -155,6 +155,24 @@ class TestCloudEvents:
         with pytest.raises(InvalidInput) as refused:
             structured(CLOUD_EVENT | {"id": "a/b", "time": "yesterday"})
         assert sorted(pointers(refused)) == ["/id", "/time"]
+        with pytest.raises(InvalidInput) as refused:
+            structured(CLOUD_EVENT | {"target": "Not A Slug", "targetversion": "x"})
+        assert sorted(pointers(refused)) == ["/target", "/targetversion"]
+
+    def test_a_field_is_looked_for_where_it_stands(self):
+        attributes = {"specversion": "1.0", "id": "a/b", "type": "t", "source": "s"}
+        with pytest.raises(InvalidInput) as refused:
+            binary(attributes, b"1")
+        assert [(fault.place, fault.pointer) for fault in refused.value.errors] == [("header", "/id")]
+        with pytest.raises(InvalidInput) as refused:
+            binary(attributes | {"id": "1"}, rb'["\u0000"]')
+        assert [(fault.place, fault.pointer) for fault in refused.value.errors] == [("body", "/data/0")]
+
+    def test_a_content_type_is_told_by_its_type_in_any_letters(self):
+        body = jsontext.serialize(CLOUD_EVENT).encode()
+        assert from_request({"content-type": "Application/CloudEvents+JSON"}, body).id == "obs-7f3"
+        body = jsontext.serialize(NATIVE).encode()
+        assert from_request({"content-type": "application/json; note=cloudevents"}, body).id == "obs-7f3"
 
     @pytest.mark.parametrize(
         ("content_type", "body"),
@@ -174,7 +192,7 @@ class TestCloudEvents:
         with pytest.raises(UnsupportedMediaType):
             structured({**attributes, "data_base64": "aGk="})
 
-    @pytest.mark.parametrize("body", [b"{", b"[]", b'"x"'])
+    @pytest.mark.parametrize("body", [b"{", b"[]", b'"x"', b'{"a":' * 201 + b"1" + b"}" * 201])
     def test_a_structured_body_that_is_no_event_is_malformed(self, body: bytes):
         with pytest.raises(MalformedRequest):
             from_request({"content-type": "application/cloudevents+json"}, body)
@@ -205,6 +223,12 @@ class TestEventBus:
 
     def test_without_an_id_of_its_own_the_envelopes_is_taken(self):
         assert from_event_bus(self.ENVELOPE | {"detail": {}}).id == self.ENVELOPE["id"]
+
+    @pytest.mark.parametrize("field", [{"eventId": ""}, {"eventId": 0}, {"subjects": []}, {"subjects": ""}])
+    def test_what_is_given_and_empty_is_not_replaced(self, field: dict[str, Any]):
+        with pytest.raises(InvalidInput) as refused:
+            from_event_bus(self.ENVELOPE | {"detail": field})
+        assert pointers(refused) == [f"/{name}" for name in field]
 
     @pytest.mark.parametrize("envelope", [None, [], {}, {"detail": 1}, {"detail": {}, "id": "x"}])
     def test_what_is_no_event_is_invalid(self, envelope: Any):

@@ -106,7 +106,7 @@ def _read(answer: Answer) -> Json:
     kind, _, parameters = answer.content_type.partition(";")
     if kind.strip().lower().endswith(("/json", "+json")):
         try:
-            return {"status": answer.status, "body": jsontext.parse(answer.content)}
+            return {"status": answer.status, "body": jsontext.parse_sent(answer.content)}
         except jsontext.InvalidJson:
             return {"failed": "the service's answer is not the JSON that it says it is"}
     charset = "latin-1" if "iso-8859-1" in parameters.lower() else "utf-8"

@@ -8,6 +8,8 @@ from meridian.text import unstorable
 
 # Characters of text plus values, about the bytes of its JSON: an answer of 1 MiB and what a node puts around it.
 MAX_VALUE_SIZE = 1024 * 1024 + 1024
+# What came from outside, and as much again for what the nodes put around it.
+MAX_VALUE_NESTING = 2 * jsontext.MAX_NESTING
 
 
 def checked(value: Any, what: str) -> Any:
@@ -20,6 +22,8 @@ def checked(value: Any, what: str) -> Any:
         raise NodeFailed(f"{what} is larger than 1 MiB")
     if unstorable(value) is not None:
         raise NodeFailed(f"{what} has text that cannot be stored")
+    if jsontext.is_nested_too_deeply(value, MAX_VALUE_NESTING):
+        raise NodeFailed(f"{what} is nested too deeply")
     try:
         jsontext.serialize(value)
     except (TypeError, ValueError):

@@ -25,13 +25,8 @@ from meridian.ingestion.event import KIND_PATTERN
 STRUCTURED = "application/cloudevents+json"
 
 
-def is_cloud_event(headers: Mapping[str, str]) -> bool:
-    """Whether a request with these headers (lower-case names) carries a CloudEvent."""
-    return _media_type(headers).startswith("application/cloudevents") or "ce-specversion" in headers
-
-
-def native_form(headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
-    """The native form of the CloudEvent in a request, not yet validated.
+def native_form(headers: Mapping[str, str], content: bytes) -> tuple[dict[str, Any], Place]:
+    """The native form of the CloudEvent in a request, not yet validated, and where its attributes stand.
 
     Raises `MalformedRequest`, `UnsupportedMediaType` for batches and data that is no JSON, and `InvalidInput`.
     """
@@ -53,7 +48,7 @@ def native_form(headers: Mapping[str, str], content: bytes) -> dict[str, Any]:
         "data": event.get_data(),
         "target": _target(event),
     }
-    return {name: value for name, value in form.items() if value is not None}
+    return {name: value for name, value in form.items() if value is not None}, place
 
 
 Read = tuple[BaseCloudEvent | CloudEventValidationError, Any]
@@ -63,7 +58,7 @@ def _structured(headers: Mapping[str, str], content: bytes) -> Read:
     if _media_type(headers) != STRUCTURED:
         raise UnsupportedMediaType(f"Of the CloudEvents formats only {STRUCTURED} is taken, one event a request.")
     try:
-        attributes = jsontext.parse(content)
+        attributes = jsontext.parse_sent(content)
     except jsontext.InvalidJson as error:
         raise MalformedRequest(f"The body is not JSON: {error}.") from None
     if not isinstance(attributes, dict):
@@ -106,7 +101,7 @@ class _ExactJson(JSONFormat):
             return None
         if not re.match(self.JSON_CONTENT_TYPE_PATTERN, datacontenttype or self.DEFAULT_CONTENT_TYPE):
             raise UnsupportedMediaType("The data of an event must be JSON.")
-        return jsontext.parse(body)
+        return jsontext.parse_sent(body)
 
 
 def _media_type(headers: Mapping[str, str]) -> str:

@@ -4,11 +4,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from meridian.errors import FieldError, InvalidInput
+from meridian.errors import FieldError, InvalidInput, Place
 from meridian.ingestion.event import Event, EventBody
 from meridian.inputs import parse_json, validated
 
+CLOUD_EVENTS = "application/cloudevents"
 _CLOUD_EVENT_NAMES = {"eventId": "id", "subjects": "subject"}
+_TARGET_NAMES = {"workflow": "target", "version": "targetversion", "trigger": "targettrigger"}
 
 
 def from_request(headers: Mapping[str, str], content: bytes) -> Event:
@@ -16,16 +18,17 @@ def from_request(headers: Mapping[str, str], content: bytes) -> Event:
 
     Raises `MalformedRequest`, `UnsupportedMediaType`, and `InvalidInput` naming each field.
     """
-    if not ("ce-specversion" in headers or "cloudevents" in headers.get("content-type", "")):
+    if not ("ce-specversion" in headers or headers.get("content-type", "").strip().lower().startswith(CLOUD_EVENTS)):
         return validated(EventBody, parse_json(content), "body").as_event()
     # Imported for those who send CloudEvents: the package takes longer to load than the rest of ingestion.
     from meridian.ingestion import cloudevents  # noqa: PLC0415
 
-    form = cloudevents.native_form(headers, content)
+    form, place = cloudevents.native_form(headers, content)
     try:
         return validated(EventBody, form, "body").as_event()
     except InvalidInput as error:
-        raise InvalidInput(error.detail, errors=[_by_attribute(fault) for fault in error.errors]) from None
+        errors = [_by_attribute(fault, place) for fault in error.errors]
+        raise InvalidInput(error.detail, errors=errors) from None
 
 
 def from_event_bus(envelope: Any) -> Event:
@@ -41,19 +44,21 @@ def from_event_bus(envelope: Any) -> Event:
         fault = FieldError("body", "/detail", "must be an object")
         raise InvalidInput("The event's detail must be an object.", errors=[fault])
     form = {
-        "eventId": detail.get("eventId") or envelope.get("id"),
+        "eventId": envelope.get("id") if detail.get("eventId") is None else detail["eventId"],
         "type": envelope.get("detail-type"),
         "source": envelope.get("source"),
         "time": envelope.get("time"),
-        "subjects": detail.get("subjects") or {},
+        "subjects": {} if detail.get("subjects") is None else detail["subjects"],
         "data": detail.get("data"),
         "target": detail.get("target"),
     }
     return validated(EventBody, form, "body").as_event()
 
 
-def _by_attribute(fault: FieldError) -> FieldError:
-    """A fault of the native form, named as the CloudEvent names the field."""
-    _, name, *_rest = fault.pointer.split("/") if fault.pointer else ("", "")
-    known = _CLOUD_EVENT_NAMES.get(name)
-    return replace(fault, pointer=f"/{known}") if known is not None else fault
+def _by_attribute(fault: FieldError, place: Place) -> FieldError:
+    """A fault of the native form, named as the CloudEvent names the field; its attributes stand in `place`."""
+    _, name, *within = fault.pointer.split("/") if fault.pointer else ("", "")
+    if name == "data":
+        return fault
+    known = _TARGET_NAMES[within[0]] if name == "target" and within else _CLOUD_EVENT_NAMES.get(name, name)
+    return replace(fault, place=place, pointer=f"/{known}")
