@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,16 @@ def test_a_tick_settles_what_ended(stage: Stage, monkeypatch, capsys, admin: boo
     assert settled_metrics(capsys.readouterr().out) == [("completed", "sweep")]
     again = function.handler(TICK, Context(remaining_millis=60_000))
     assert again == {"ran": True, "finished": True, "rows": {"live": 1}}
+
+
+def test_a_pass_is_one_span_by_its_name(stage: Stage, monkeypatch):
+    function = loaded("settlement", stage, monkeypatch)
+    spans: list[str] = []
+    monkeypatch.setattr(function, "span", lambda title: spans.append(title) or nullcontext())
+
+    function.handler(TICK, Context(remaining_millis=60_000))
+
+    assert spans == ["runs.settle"]
 
 
 def test_a_tick_tells_what_the_alarms_watch(stage: Stage, monkeypatch, capsys):

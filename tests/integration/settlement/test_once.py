@@ -13,8 +13,9 @@ import pytest
 from local.waiting import wait_until
 from meridian.runs.model import RunFilter
 from meridian.runs.reading import RunReader
+from meridian.runs.snapshot import EMPTY
 from tests.services.restate import running_restate
-from tests.services.stage import ASK, END, VISIT, Stage, staged
+from tests.services.stage import ASK, END, VISIT, Stage, logged, staged
 
 KILLED_BEFORE_THE_STATUS = """
 import os, signal, sys
@@ -91,6 +92,34 @@ def test_a_read_completes_what_a_killed_process_left(stage: Stage):
 
     assert stage.row(run_id).final_status == "completed"
     assert stage.counted.take() == {("completed", "read"): 1}
+
+
+def test_an_archived_failure_tells_its_reason_also_when_restate_does_not_know_the_run(stage: Stage, caplog):
+    run_id = stage.index()
+    error = {"node": "last", "reason": "no bed is free", "code": 422}
+    stage.store.save_snapshot(run_id, {**EMPTY, "status": "failed", "error": error})
+
+    stage.sweep()
+
+    assert stage.counted.take() == {("failed", "sweep"): 1}
+    (line,) = logged(caplog)
+    assert (line.message, line.levelname) == ("run en échec dans Restate : statut figé en échec", "WARNING")
+    assert (line.runId, line.workflow, line.code, line.failure) == (run_id, "alert", 422, "no bed is free")
+
+
+@pytest.mark.parametrize("archived", ["no JSON", "[]", "null"])
+def test_an_archive_that_is_no_snapshot_keeps_no_run_from_its_end(stage: Stage, archived: str):
+    run_id = stage.start(VISIT, END)
+    stage.until_ended(run_id)
+    stage.store.database.execute(
+        "INSERT INTO run_snapshots (run_id, snapshot, archived_at) VALUES (:id, :snapshot, '')",
+        {"id": run_id, "snapshot": archived},
+    )
+
+    stage.sweep()
+
+    assert stage.row(run_id).final_status == "completed"
+    assert reader(stage).detail(run_id).snapshot["trace"][0]["node"] == "first"
 
 
 def test_an_archived_stop_is_completed_too(stage: Stage):

@@ -132,6 +132,22 @@ def test_a_pass_without_time_for_a_row_leaves_the_position_as_it_was(stage: Stag
     assert Lease(open_database(stage.database_url), "settlement").position() == here
 
 
+def test_each_request_of_a_pass_with_time_is_bounded_by_thirty_seconds(stage: Stage):
+    asked: set[float] = set()
+    network = httpx.HTTPTransport()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.add(request.extensions["timeout"]["read"])
+        return network.handle_request(request)
+
+    stage.index()
+    ingress = Ingress(stage.ingress.url, transport=httpx.MockTransport(answer))
+
+    assert stage.sweep(seconds=250, settlement=stage.settlement(ingress=ingress))["frozen"] == 1
+
+    assert asked == {30.0}
+
+
 def test_the_requests_of_one_row_end_with_the_pass_all_together(stage: Stage):
     """Restate answers each of them at the last moment: the pass ends in time all the same."""
     kinds = [f"kind-{number}" for number in range(6)]
