@@ -59,7 +59,12 @@ def test_a_tick_settles_what_ended(stage: Stage, monkeypatch, capsys, admin: boo
 def test_a_pass_is_one_span_by_its_name(stage: Stage, monkeypatch):
     function = loaded("settlement", stage, monkeypatch)
     spans: list[str] = []
-    monkeypatch.setattr(function, "span", lambda title: spans.append(title) or nullcontext())
+
+    def span(title: str) -> nullcontext[None]:
+        spans.append(title)
+        return nullcontext()
+
+    monkeypatch.setattr(function, "span", span)
 
     function.handler(TICK, Context(remaining_millis=60_000))
 
