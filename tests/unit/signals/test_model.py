@@ -13,6 +13,7 @@ from meridian.signals.model import (
     after_the_end,
     answer_to,
     as_duplicate,
+    same,
     standing,
 )
 
@@ -97,6 +98,37 @@ def test_a_node_of_another_kind_or_one_that_failed_has_no_answer(output):
 )
 def test_a_feed_after_the_end(archived, expected):
     assert after_the_end(MINE, archived) == expected
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ({"a": [1, {"b": None}]}, {"a": [1, {"b": None}]}, True),
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        (Decimal("6.10"), Decimal("6.1"), True),
+        (1, True, False),
+        ({"a": [0]}, {"a": [False]}, False),
+        (None, False, False),
+        ([], {}, False),
+        ([1], [1, 2], False),
+        ({"a": None}, {}, False),
+        ({"a": None}, {"b": None}, False),
+        ("1", 1, False),
+    ],
+)
+def test_equal_json_values(left, right, expected):
+    assert same(left, right) is same(right, left) is expected
+
+
+def test_values_nested_deeply_are_compared():
+    def nested(depth: int) -> list[object]:
+        value: list[object] = []
+        for _ in range(depth):
+            value = [value]
+        return value
+
+    assert same(nested(100_000), nested(100_000))
+    assert not same(nested(100_000), nested(99_999))
 
 
 def test_the_outcome_makes_a_duplicate():

@@ -52,7 +52,7 @@ class Decision:
 
     def is_in(self, output: Mapping[str, Any]) -> bool:
         """Whether this decision is what a visit of the validation came to."""
-        return all(output.get(name) == value for name, value in self._taken().items())
+        return all(same(output.get(name), value) for name, value in self._taken().items())
 
     def _taken(self) -> dict[str, Any]:
         return {"outcome": self.outcome, "by": self.by, "comment": self.comment, "data": self.data}
@@ -76,7 +76,25 @@ class Resumption:
 
     def is_in(self, output: Mapping[str, Any]) -> bool:
         """Whether this is what a visit of the wait node came to, and not its timeout."""
-        return output.get("resumed") is True and output.get("data") == self.data
+        return output.get("resumed") is True and same(output.get("data"), self.data)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two JSON values are equal. To Python `true` is 1, and a value nested deeply is too deep to compare."""
+    waiting = [(left, right)]
+    while waiting:
+        one, other = waiting.pop()
+        if isinstance(one, dict) and isinstance(other, dict):
+            if one.keys() != other.keys():
+                return False
+            waiting.extend((member, other[key]) for key, member in one.items())
+        elif isinstance(one, list) and isinstance(other, list):
+            if len(one) != len(other):
+                return False
+            waiting.extend(zip(one, other, strict=True))
+        elif isinstance(one, bool) != isinstance(other, bool) or one != other:
+            return False
+    return True
 
 
 Signal = Decision | Resumption
