@@ -28,6 +28,11 @@ class Outcome:
     ok: bool
     payload: bytes
 
+    @property
+    def error_message(self) -> str:
+        """The sentence of an answer that is not ok; the trace that stands beside it is in the function's log."""
+        return str(json.loads(self.payload)["errorMessage"])
+
 
 _READY = Outcome(True, b"")
 """What an environment tells first: its module is imported, and it asked for work."""

@@ -222,7 +222,7 @@ def _migrate(functions: Invoker) -> None:
     """Brings the databases up to date, as the template's deployment does."""
     outcome = functions.invoke(MIGRATE, b"{}")
     if not outcome.ok:
-        raise StartFailed(f"The migrations failed: {outcome.payload.decode(errors='replace')}")
+        raise StartFailed(f"The migrations failed: {outcome.error_message}")
 
 
 def _stack_file(addresses: Addresses) -> dict[str, str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from local.execution_environment import Outcome
 from local.follow_ups import FollowUps, InvalidFollowUp
 from local.lambda_service import name_of
 from local.model import Schedule
@@ -130,3 +131,8 @@ def test_settings_have_defaults_and_pass_on_what_functions_may_be_given(tmp_path
     assert settings.data_dir == Path(os.path.expanduser("~/.meridian/stack"))
     assert not settings.demo
     assert settings.environment == {"RECORD_PORTS": "patient", "LOG_LEVEL": "DEBUG"}
+
+
+def test_a_failure_of_a_function_is_told_without_its_trace() -> None:
+    failure = Outcome(False, b'{"errorMessage": "RUN_DB_URL must start so.", "stackTrace": ["  File"]}')
+    assert failure.error_message == "RUN_DB_URL must start so."
