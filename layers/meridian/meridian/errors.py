@@ -18,14 +18,12 @@ No message here may hold a value of the request: subjects and event data must no
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 Place = Literal["body", "query", "path", "header"]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldError:
+class FieldError(NamedTuple):
     """One field that is wrong: where it stands, and what is wrong with it."""
 
     place: Place

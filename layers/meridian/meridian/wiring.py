@@ -1,29 +1,27 @@
 """Putting the parts of a function together from its settings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from meridian.config import Settings
 from meridian.database import Database, Schema, ensure_schema
-from meridian.definitions.store import DefinitionStore
 from meridian.errors import ConfigurationError, ProblemError
-from meridian.ingestion.recent import RecentEvents
 from meridian.restate.ingress import Ingress
 from meridian.runs.schema import RUN_SCHEMA
 from meridian.runs.store import RunStore, SqlRunStore
 from meridian.snapstart import close_around_snapshot
 
 if TYPE_CHECKING:
+    from meridian.definitions.store import DefinitionStore
     from meridian.definitions.validation import Problem
+    from meridian.ingestion.recent import RecentEvents
     from meridian.ingestion.routing import Routing
     from meridian.restate.admin import Admin
     from meridian.settlement.follow_ups import FollowUps
     from meridian.settlement.settling import Settlement
 
 
-@dataclass
 class Wiring:
     """The parts of one function's environment, each made when it is first used and kept.
 
@@ -31,21 +29,18 @@ class Wiring:
     needed: a database that is down fails the request, and the next one tries again.
     """
 
-    settings: Settings
-    needs_definitions: bool = True
-    needs_restate: bool = True
-
-    def __post_init__(self) -> None:
+    def __init__(self, settings: Settings, needs_definitions: bool = True, needs_restate: bool = True) -> None:
+        self.settings = settings
         self.run_db_url = self.settings.run_db_url
         self.run_db_login = self.settings.run_db_login
         self.definition_store_url = self.settings.definition_store_url
         self.workflows_dir = self.settings.text("WORKFLOWS_DIR")
-        if self.needs_definitions and self.definition_store_url is None and self.workflows_dir is None:
+        if needs_definitions and self.definition_store_url is None and self.workflows_dir is None:
             raise ConfigurationError(
                 "WORKFLOWS_DIR or DEFINITION_STORE_URL is missing: with a SQLite run index the definitions are "
                 "read from a folder or from a PostgreSQL database."
             )
-        if self.needs_restate:
+        if needs_restate:
             self.restate_url = self.settings.restate_url
         self.restate_admin_url = self.settings.url("RESTATE_ADMIN_URL")
         self.settle_queue_url = self.settings.url("SETTLE_QUEUE_URL")
@@ -59,11 +54,13 @@ class Wiring:
         return SqlRunStore(self.run_database)
 
     @cached_property
-    def recent_events(self) -> RecentEvents:
+    def recent_events(self) -> "RecentEvents":
+        from meridian.ingestion.recent import RecentEvents  # noqa: PLC0415
+
         return RecentEvents(self.run_database)
 
     @cached_property
-    def definitions(self) -> DefinitionStore:
+    def definitions(self) -> "DefinitionStore":
         if self.definition_store_url is None:
             from meridian.definitions.folder_store import FolderDefinitionStore  # noqa: PLC0415
 

@@ -2,7 +2,6 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 
@@ -51,7 +50,7 @@ class _ReadsThenWrites(MemoryStore):
         version = item.version if item is not None else 0
         if write.expected_version not in {None, version}:
             return Conflicted(version)
-        return super().write(replace(write, expected_version=None))
+        return super().write(write._replace(expected_version=None))
 
 
 class _AnswersTooEarly(MemoryStore):

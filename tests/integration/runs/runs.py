@@ -1,6 +1,5 @@
 """Runs for tests."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -35,4 +34,4 @@ def new_run(event_id: str = "obs-1", slug: str = "potassium-alert", minutes: flo
         restate_url=RESTATE_URL,
         trigger_id=None,
     )
-    return replace(run, **changes)
+    return run._replace(**changes)

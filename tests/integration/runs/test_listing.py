@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator
-from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
@@ -164,7 +163,7 @@ def test_the_limit_counts_rows_that_the_filter_admits(store: SqlRunStore) -> Non
         RunFilter(trigger="lab", status="live"),
         RunFilter(event_type="observation.created", created_from=at(0), created_to=at(1)),
     ],
-    ids=lambda chosen: "+".join(name for name, value in asdict(chosen).items() if value is not None) or "all",
+    ids=lambda chosen: "+".join(name for name, value in chosen._asdict().items() if value is not None) or "all",
 )
 def test_a_thousand_runs_of_one_instant_come_each_once_in_pages_of_seven(store: SqlRunStore, chosen: RunFilter) -> None:
     numbers = list(range(1000))
@@ -277,6 +276,6 @@ def test_a_list_is_what_filtering_and_sorting_would_make_it(
             store.set_final_status(run.id, status, run.created_at)  # type: ignore[arg-type]
 
     newest_first = sorted(runs, key=lambda pair: (pair[0].created_at, pair[0].id), reverse=True)
-    for chosen in [*filters, *(replace(each, subject=None, workflow=None) for each in filters)]:
+    for chosen in [*filters, *(each._replace(subject=None, workflow=None) for each in filters)]:
         expected = [run.id for run, status in newest_first if admits(chosen, run, status)]
         assert all_ids(store, chosen, limit) == expected

@@ -3,7 +3,6 @@
 import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -331,4 +330,4 @@ def test_the_longest_run_that_ingestion_accepts_fits_every_index(store: SqlRunSt
             RunFilter(workflow=run.workflow_file),
             RunFilter(subject=("k" * 64, run.subjects["k" * 64])),
         ):
-            assert ids(store.find(replace(chosen, status=ending), None, 5)) == [run.id]
+            assert ids(store.find(chosen._replace(status=ending), None, 5)) == [run.id]

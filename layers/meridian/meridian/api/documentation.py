@@ -6,8 +6,7 @@ which no function imports.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -16,8 +15,7 @@ Route = TypeVar("Route", bound=Callable[..., Any])
 ATTRIBUTE = "__documentation__"
 
 
-@dataclass(frozen=True, slots=True)
-class Documentation:
+class Documentation(NamedTuple):
     """One route."""
 
     summary: str

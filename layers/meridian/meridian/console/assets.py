@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -26,12 +25,12 @@ ENTRY = "app.js"
 _IMPORT = re.compile(r"""^(?:import|export)\b[^"'();]*?["'](\.{1,2}/[^"']+)["'];""", re.MULTILINE)
 
 
-@dataclass(frozen=True)
 class Asset:
     """One file as it is sent."""
 
-    content_type: str
-    body: bytes
+    def __init__(self, content_type: str, body: bytes) -> None:
+        self.content_type = content_type
+        self.body = body
 
     @cached_property
     def etag(self) -> str:

@@ -7,7 +7,7 @@ and no lock is taken.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from meridian.database.database import Database
 from meridian.errors import ConfigurationError
@@ -18,8 +18,7 @@ ADVISORY_LOCK_KEY = 7_305_804_402_566_070_112
 Present = frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(NamedTuple):
     """A statement that creates one named object: `table`, `index`, `sequence`, `constraint` or `trigger`.
 
     `sqlite` is the statement for SQLite where it differs; an empty one means that SQLite has no such object.
@@ -38,8 +37,7 @@ class Create:
         return self.sqlite if dialect == "sqlite" and self.sqlite is not None else self.sql
 
 
-@dataclass(frozen=True, slots=True)
-class AddColumn:
+class AddColumn(NamedTuple):
     """A column added to a table that an earlier release created."""
 
     table: str
@@ -57,8 +55,7 @@ class AddColumn:
 Step = Create | AddColumn
 
 
-@dataclass(frozen=True)
-class Schema:
+class Schema(NamedTuple):
     """The objects of one concept, in the order in which they are made."""
 
     name: str

@@ -2,17 +2,15 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import rfc8785
 
 __all__ = ["Definition", "Entry", "spec_hash"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What starts a run of the workflow."""
 
     id: str
@@ -21,8 +19,7 @@ class Entry:
     start: str  # id of the node it starts at: its own, else the definition's
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """A workflow as published. Made from a document that `validation.problems` finds no fault with."""
 
     name: str

@@ -1,16 +1,14 @@
 """The published versions of the workflows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from meridian import jsontext
 from meridian.definitions.model import Definition
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedVersion:
+class PublishedVersion(NamedTuple):
     """One version of a workflow. It never changes once it is published."""
 
     slug: str
@@ -25,8 +23,7 @@ class PublishedVersion:
         return self.definition.document
 
 
-@dataclass(frozen=True, slots=True)
-class VersionSummary:
+class VersionSummary(NamedTuple):
     """A version without its document."""
 
     version: int
@@ -35,8 +32,7 @@ class VersionSummary:
     published_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class Workflow:
+class Workflow(NamedTuple):
     """A workflow and what was published of it."""
 
     slug: str

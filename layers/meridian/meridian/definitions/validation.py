@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import chain, islice
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
@@ -22,8 +21,7 @@ _MOST_PROBLEMS = 200  # an author mends the first ones; a hostile document gets 
 _MOST_MEMBERS = {"nodes": 500, "entries": 50}  # the schema's maxItems, checked before each member is
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One fault of a definition."""
 
     pointer: str  # JSON pointer (RFC 6901) into the document

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from meridian.database import Create, Database, Schema, ensure_schema
 from meridian.database.schema import present_objects
@@ -139,4 +138,4 @@ def _table_of(index: Create) -> str:
 
 def _without(schema: Schema, indexes: set[str]) -> Schema:
     steps = (step for step in schema.steps if not (isinstance(step, Create) and step.name in indexes))
-    return replace(schema, steps=tuple(steps))
+    return schema._replace(steps=tuple(steps))

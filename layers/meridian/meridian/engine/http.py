@@ -3,8 +3,8 @@
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import httpx
 
@@ -26,8 +26,7 @@ class AnswerTooLarge(Exception):
     """The answer is larger than is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What the other side answered."""
 
     status: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 from meridian.definitions.model import Definition
 
@@ -91,8 +91,7 @@ class Tick:
     """Show the snapshot and tell the time. Answer: `{"at"}`."""
 
 
-@dataclass(frozen=True, slots=True)
-class HttpCall:
+class HttpCall(NamedTuple):
     """Call an HTTP service. Answer: `{"at", "status", "body"}`, or `{"at", "failed": reason}`."""
 
     method: str
@@ -102,23 +101,20 @@ class HttpCall:
     timeout: int  # seconds, of one try
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryCall:
+class MemoryCall(NamedTuple):
     """Call workflow memory. Answer: `{"at", "status", "body"}`, or `{"at", "failed": reason}`."""
 
     operation: Literal["read", "write", "forget"]
     body: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(NamedTuple):
     """Wait for a decision on `pending`. Answer: `{"at", "outcome", "by", "comment", "data"}`."""
 
     pending: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Pause:
+class Pause(NamedTuple):
     """Wait as `waiting` tells, until resumed or the time is over. Answer: `{"at", "resumed", "data"}`."""
 
     waiting: Json
@@ -131,16 +127,14 @@ Effect = Tick | HttpCall | MemoryCall | Ask | Pause
 # --- what the evaluation of a node gives --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(NamedTuple):
     """The node has completed."""
 
     output: Any
     next: str | None  # the node to go on to; None ends the run with this output
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """The node needs the answer of a call."""
 
     effect: HttpCall | MemoryCall
@@ -148,8 +142,7 @@ class Call:
     complete: Callable[[Json], Done]
 
 
-@dataclass(frozen=True, slots=True)
-class Suspend:
+class Suspend(NamedTuple):
     """The node needs a person, or time to pass. The effect depends on the time it begins."""
 
     begin: Callable[[str], Ask | Pause]

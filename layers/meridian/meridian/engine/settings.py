@@ -1,9 +1,8 @@
 """The settings of the engine, read once when it starts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import Self
+from typing import NamedTuple, Self
 
 from meridian.config import Settings
 from meridian.engine.memory import HttpMemoryClient, MemoryClient
@@ -14,8 +13,7 @@ from meridian.errors import ConfigurationError
 ONE_DAY_SECONDS = 24 * 60 * 60
 
 
-@dataclass(frozen=True, slots=True)
-class EngineSettings:
+class EngineSettings(NamedTuple):
     """What the services of the engine are made of."""
 
     memory: MemoryClient

@@ -1,9 +1,8 @@
 """An event, and the native form in which it is posted."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import uuid_utils
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
@@ -99,8 +98,7 @@ class EventBody(BaseModel):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """An event as it was received, whatever its form was."""
 
     id: str

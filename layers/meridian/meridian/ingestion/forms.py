@@ -1,7 +1,6 @@
 """The forms in which an event comes in, each read into the one `Event`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from meridian.errors import FieldError, InvalidInput, Place
@@ -61,4 +60,4 @@ def _by_attribute(fault: FieldError, place: Place) -> FieldError:
     if name == "data":
         return fault
     known = _TARGET_NAMES[within[0]] if name == "target" and within else _CLOUD_EVENT_NAMES.get(name, name)
-    return replace(fault, place=place, pointer=f"/{known}")
+    return fault._replace(place=place, pointer=f"/{known}")

@@ -1,8 +1,7 @@
 """The delivery plan: who receives an event, and what that starts. Rules without I/O."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from meridian.definitions.expressions import selects
 from meridian.definitions.model import Definition, Entry, spec_hash
@@ -12,8 +11,7 @@ from meridian.ingestion.event import Event, Target
 from meridian.runs.model import EventRow, RouteMatch
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(NamedTuple):
     """One workflow that receives an event."""
 
     event_id: str
@@ -51,8 +49,7 @@ class Delivery:
         return self.version is None or len(self.definition.entries) > 1
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """What an event does: the runs to start, the rows it started before, the deliveries it comes too late for."""
 
     start: tuple[Delivery, ...] = ()

@@ -1,8 +1,7 @@
 """The recent events: what came in, what each started, and why it started nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from meridian import jsontext
 from meridian.clock import ago
@@ -41,8 +40,7 @@ TRIM = {
 KEPT_DAYS = 7
 
 
-@dataclass(frozen=True, slots=True)
-class RecentEvent:
+class RecentEvent(NamedTuple):
     """One reception of an event. It holds neither the event's data nor its subjects."""
 
     id: str  # of the reception, UUIDv7

@@ -1,8 +1,7 @@
 """What became of an event: the entries of its answer and of the recent events. Rules without I/O."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from meridian.ingestion.plan import Delivery, Plan
 from meridian.ingestion.recent import Outcome
@@ -11,8 +10,7 @@ from meridian.runs.model import EventRow, NewRun, RouteMatch
 Reason = Literal["started", "duplicate", "anteriority"]
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryResult:
+class DeliveryResult(NamedTuple):
     """What became of one workflow that receives the event."""
 
     run_id: str
@@ -35,8 +33,7 @@ class DeliveryResult:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Ingestion:
+class Ingestion(NamedTuple):
     """What became of an event."""
 
     event_id: str

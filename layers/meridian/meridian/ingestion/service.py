@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, Protocol
 
 import uuid_utils
@@ -132,7 +131,7 @@ class Ingestor:
                 conclude(event.id, plan, rows, [of_run(run, created=is_new)]) for is_new in (True, False)
             )
             reception = _reception(event, received_at, created)
-            otherwise = replace(_reception(event, received_at, duplicate), id=reception.id)
+            otherwise = _reception(event, received_at, duplicate)._replace(id=reception.id)
             return created if self._recent.record_with_run(run, reception, otherwise) else duplicate
         except Unavailable as failure:
             raise _incomplete(event, failure, []) from None

@@ -1,7 +1,6 @@
 """Starting the run of a delivery on Restate."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Protocol
 
 from meridian import jsontext
@@ -55,13 +54,12 @@ class Starter:
         if not isinstance(start, Mapping):
             return run
         workflow = start["workflow"]
-        run = replace(run, created_at=start["receivedAt"])
+        run = run._replace(created_at=start["receivedAt"])
         if workflow["hash"] == run.spec_hash:
             return run
         version = workflow["version"]
         published = self._definitions.version(run.workflow_slug, version) if version is not None else None
-        return replace(
-            run,
+        return run._replace(
             workflow_name=workflow["name"],
             spec_version=version,
             spec_hash=workflow["hash"],

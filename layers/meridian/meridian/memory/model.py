@@ -1,6 +1,5 @@
 """What workflow memory keeps, and what its operations answer."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, NamedTuple
 
@@ -22,8 +21,7 @@ class Address(NamedTuple):
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenBy:
+class WrittenBy(NamedTuple):
     """The visit of a node that wrote an item."""
 
     workflow: str
@@ -31,8 +29,7 @@ class WrittenBy:
     node: str  # node path; a node that is visited again has another one
 
 
-@dataclass(frozen=True, slots=True)
-class Write:
+class Write(NamedTuple):
     """A value to be kept."""
 
     address: Address
@@ -44,8 +41,7 @@ class Write:
     retention: timedelta = DEFAULT_RETENTION
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A value that is kept, and has not expired. Nothing here looks into the JSON texts."""
 
     address: Address
@@ -58,23 +54,20 @@ class Item:
     written_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """The item is there, with this version."""
 
     version: int
     expires_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Forgotten:
+class Forgotten(NamedTuple):
     """Nothing is at the address."""
 
     forgotten: bool  # whether this call removed an item
 
 
-@dataclass(frozen=True, slots=True)
-class Conflicted:
+class Conflicted(NamedTuple):
     """The condition did not hold, and nothing was changed."""
 
     current_version: int  # NO_ITEM where nothing is
@@ -89,8 +82,7 @@ class Current(NamedTuple):
     node: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(NamedTuple):
     """Which items a list shows: those of one subject, or the workflow-global ones, where the subject is empty."""
 
     subject_kind: str
@@ -107,8 +99,7 @@ class Position(NamedTuple):
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """Items in the order of their addresses, and where the next page starts."""
 
     items: list[Item]

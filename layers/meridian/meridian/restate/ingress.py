@@ -8,8 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import httpx
@@ -32,8 +31,7 @@ _NOT_FOUND = 404
 _SERVER_ERROR = 500
 
 
-@dataclass(frozen=True, slots=True)
-class OutputAnswer:
+class OutputAnswer(NamedTuple):
     """What the ingress says of a run's invocation.
 
     `live`: it has not ended. `unknown`: this Restate has no such invocation. `completed`: it ended well.
@@ -45,8 +43,7 @@ class OutputAnswer:
     message: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SignalAnswer:
+class SignalAnswer(NamedTuple):
     """What the engine says of a signal: whether it took it, and else why not.
 
     `reason`: `not_pending`, `unknown_outcome` or `already_decided`.

@@ -5,7 +5,6 @@ the cheapest immutable value that has names.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 from typing import Any, Literal, NamedTuple
@@ -65,8 +64,7 @@ def from_rows(rows: Iterable[Sequence[Any]]) -> list[RunRow]:
     return [run if run.final_status in _FINAL_STATUSES else run._replace(final_status=None) for run in runs]
 
 
-@dataclass(frozen=True, slots=True)
-class NewRun:
+class NewRun(NamedTuple):
     """A run to be written to the index."""
 
     id: str
@@ -108,16 +106,14 @@ class EventRow(NamedTuple):
     trigger_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A place in the order of every list: newest first, and by id within one instant."""
 
     created_at: str
     id: str
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
+class RunFilter(NamedTuple):
     """Which runs a list shows; every part is optional and all of them hold together."""
 
     workflow: str | None = None  # slug or file

@@ -3,8 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from meridian import jsontext
 from meridian.errors import NotFound, RestateUnavailable
@@ -42,24 +41,21 @@ Settle = Callable[[RunRow, Snapshot], FinalRunStatus | None]
 FindSpec = Callable[[str, int], Any | None]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedRun:
+class ListedRun(NamedTuple):
     """A run of a list with the status that is served."""
 
     run: RunRow
     status: RunStatus
 
 
-@dataclass(frozen=True, slots=True)
-class RunPage:
+class RunPage(NamedTuple):
     """A page of runs, and where the next one begins."""
 
     runs: Sequence[ListedRun]
     next: Position | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunView:
+class RunView(NamedTuple):
     """All that a run's own page shows."""
 
     run: RunRow

@@ -1,14 +1,12 @@
 """Where a settlement pass stands in its walk over the live rows."""
 
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from meridian import jsontext
 from meridian.runs.model import Position
 
 
-@dataclass(frozen=True, slots=True)
-class WalkPosition:
+class WalkPosition(NamedTuple):
     """The row a walk has come to: first the rows of its own Restate, then those of the others, oldest first."""
 
     own: bool

@@ -6,6 +6,7 @@ The spec's "Settlement" in one function. What it says of a run rests on where an
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from meridian.restate.ingress import OutputAnswer
 from meridian.runs.freezing import Ending, Source
@@ -22,15 +23,13 @@ class Live:
     """The run has not ended, on the Restate that its row names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Adopt:
+class Adopt(NamedTuple):
     """The run has not ended, and this Restate knows it: the row is to name this one."""
 
     restate_url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Freeze:
+class Freeze(NamedTuple):
     """The run has ended."""
 
     status: FinalRunStatus
@@ -38,8 +37,7 @@ class Freeze:
     restate_url: str | None = None  # what the row is to name, where it names another Restate
 
 
-@dataclass(frozen=True, slots=True)
-class Leave:
+class Leave(NamedTuple):
     """Nothing can be said of the run. `foreign`: because it is not this Restate's to say."""
 
     foreign: bool

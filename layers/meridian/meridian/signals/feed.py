@@ -3,8 +3,7 @@
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from meridian.errors import InvalidInput, NotFound, RestateUnavailable, Unavailable
 from meridian.runs.store import RunStore
@@ -27,16 +26,14 @@ FEED_SECONDS = 15.0  # after which no decision is begun; one takes eleven second
 SENDERS = 25  # a hundred decisions that are all waited for take four rounds of two seconds
 
 
-@dataclass(frozen=True, slots=True)
-class FeedDecision:
+class FeedDecision(NamedTuple):
     """One decision of a feed."""
 
     run_id: str
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True)
-class FeedAnswer:
+class FeedAnswer(NamedTuple):
     """What became of it: `applied`, `duplicate`, `rejected` with the reason, or `accepted` when it is sent and no
     snapshot shows yet what came of it: sent again later, it is a duplicate or rejected."""
 
