@@ -73,7 +73,17 @@ def test_the_start_of_a_run_is_kept(engine: Engine) -> None:
         "triggerId": "lab",
         "routeMatch": "selector",
         "receivedAt": "2026-11-30T20:09:00.123Z",
+        "event": jsontext.parse(jsontext.serialize(run_input(run_id, VALIDATION)["event"])),
+        "spec": None,
     }
+
+
+def test_the_start_of_a_draft_keeps_it(engine: Engine) -> None:
+    run_id = engine.start(VALIDATION, workflow={"slug": "workflow", "name": "workflow", "version": None, "hash": "h"})
+    engine.until(run_id, "suspended")
+    start = engine.ingress.get_start(run_id)
+    assert start is not None
+    assert start["spec"] == run_input(run_id, VALIDATION)["spec"]
 
 
 def test_a_key_that_never_ran_has_the_placeholder_and_takes_no_signal(engine: Engine) -> None:

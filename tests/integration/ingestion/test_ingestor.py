@@ -19,6 +19,7 @@ import pytest
 
 from local.ports import free_port
 from local.restate import RestateServer
+from meridian import jsontext
 from meridian.clock import ago
 from meridian.database import ensure_schema, open_database
 from meridian.definitions.sql_store import DEFINITION_SCHEMA, SqlDefinitionStore
@@ -29,7 +30,7 @@ from meridian.ingestion.recent import RecentEvent, RecentEvents
 from meridian.ingestion.routing import RoutingByOneRead, RoutingByTwoReads
 from meridian.ingestion.service import Ingestor
 from meridian.restate.ingress import Ingress
-from meridian.runs.model import NewRun, RunFilter
+from meridian.runs.model import NewRun, RunDetail, RunFilter
 from meridian.runs.schema import RUN_SCHEMA
 from meridian.runs.store import SqlRunStore
 from tests.services.endpoint import serving
@@ -328,33 +329,62 @@ def test_a_crash_between_the_start_and_the_row_is_completed_by_the_redelivery(
     assert started_in_restate(engine, event) == len(slugs)
 
 
+class AcceptedBefore:
+    """A Restate that has accepted every key before, and tells `start` of it."""
+
+    def __init__(self, url: str, start: dict[str, Any] | None) -> None:
+        self.url = url
+        self._start = start
+
+    def send_run(self, run_id: str, run_input: Any, timeout: float | None = None) -> bool:
+        return False
+
+    def get_start(self, run_id: str, timeout: float | None = None) -> Any:
+        return self._start
+
+
+def accepted_before(control: Control, event: Event, start: dict[str, Any]) -> RunDetail:
+    """The row of the event's run, which a redelivery writes after `start` had been accepted."""
+    restate = AcceptedBefore(control.ingress.url, start)
+    Ingestor(control.runs, control.definitions, control.recent, restate, check=problems).ingest(event)
+    detail = control.runs.get(f"{event.id}:a")
+    assert detail is not None
+    return detail
+
+
 def test_a_run_that_was_accepted_before_is_indexed_as_it_was_started(control: Control):
-    control.definitions.publish("a", definition(), activate=True)
+    first = control.definitions.publish("a", definition(), activate=True)
     control.definitions.publish("a", definition("Renamed"), activate=True)
     event = an_event()
     first_received = ago(minutes=5)
+    first_event = {**event.as_json(), "type": "observation.first", "subjects": {"patient": "p-40"}, "data": 1}
+    start = {
+        "workflow": {"slug": "a", "name": "Workflow", "file": "a.json", "version": 1, "hash": first.spec_hash},
+        "triggerId": None,
+        "routeMatch": "unfiltered",
+        "receivedAt": first_received,
+        "event": first_event,
+        "spec": None,
+    }
+    run, stored_event, spec_json = accepted_before(control, event, start)
+    assert (run.spec_version, run.workflow_name, run.created_at) == (1, "Workflow", first_received)
+    assert (stored_event, run.event_type, run.subjects) == (first_event, "observation.first", {"patient": "p-40"})
+    assert spec_json is not None
 
-    class AcceptedBefore:
-        url = control.ingress.url
 
-        def send_run(self, run_id: str, run_input: Any, timeout: float | None = None) -> bool:
-            return False
-
-        def get_start(self, run_id: str, timeout: float | None = None) -> Any:
-            hash_of_first = control.definitions.version("a", 1).spec_hash  # type: ignore[union-attr]
-            workflow = {"slug": "a", "name": "Workflow", "file": "a.json", "version": 1, "hash": hash_of_first}
-            return {
-                "workflow": workflow,
-                "triggerId": None,
-                "routeMatch": "unfiltered",
-                "receivedAt": first_received,
-            }
-
-    Ingestor(control.runs, control.definitions, control.recent, AcceptedBefore(), check=problems).ingest(event)
-    detail = control.runs.get(f"{event.id}:a")
-    assert detail is not None
-    assert (detail.run.spec_version, detail.run.workflow_name) == (1, "Workflow")
-    assert detail.run.created_at == first_received
+def test_a_draft_that_was_accepted_before_is_the_one_that_is_kept(control: Control):
+    event = an_event(Target(workflow="a", spec=definition("Second draft")))
+    start = {
+        "workflow": {"slug": "a", "name": "First draft", "file": "a.json", "version": None, "hash": "of the first"},
+        "triggerId": "lab",
+        "routeMatch": "pinned",
+        "receivedAt": ago(minutes=5),
+        "event": event.as_json(),
+        "spec": definition("First draft"),
+    }
+    run, _, spec_json = accepted_before(control, event, start)
+    assert (run.workflow_name, run.spec_hash, run.spec_version) == ("First draft", "of the first", None)
+    assert jsontext.parse(spec_json or "") == definition("First draft")
 
 
 def test_a_database_that_goes_away_before_the_row_is_completed_by_the_redelivery(control: Control, postgres_url: str):

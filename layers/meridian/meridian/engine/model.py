@@ -42,12 +42,15 @@ class RunInput:
 
     @property
     def start_record(self) -> Json:
-        """What `getStart` answers."""
+        """What `getStart` answers: all that the run's row says of it. A draft is kept, which is published nowhere."""
+        is_draft = self.workflow.get("version") is None
         return {
             "workflow": self.workflow,
             "triggerId": self.trigger_id,
             "routeMatch": self.route_match,
             "receivedAt": self.received_at,
+            "event": self.event,
+            "spec": self.definition.document if is_draft else None,
         }
 
     @classmethod

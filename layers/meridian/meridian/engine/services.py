@@ -56,7 +56,7 @@ def _workflow(settings: EngineSettings) -> restate.Workflow:
 
     @workflow.handler(name="getStart", output_serde=JSON)
     async def get_start(ctx: restate.WorkflowSharedContext) -> Any:
-        """What started the run: `{"workflow", "triggerId", "routeMatch", "receivedAt"}`, or null."""
+        """What started the run: `{"workflow", "triggerId", "routeMatch", "receivedAt", "event", "spec"}`, or null."""
         return await ctx.get("start", JSON)
 
     @workflow.handler(name="decide", input_serde=JSON, output_serde=JSON)

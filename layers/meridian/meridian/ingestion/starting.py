@@ -44,8 +44,9 @@ class Starter:
     def _as_it_was_started(self, run: NewRun) -> NewRun:
         """The row of a run that Restate had accepted before, from what it was then started with.
 
-        Between a crash and the redelivery another version may have been published, but the run executes the
-        first. A run whose first attempt has not begun cannot tell yet; then this delivery's is the best guess.
+        Between a crash and the redelivery another version may have been published, and the event may come again
+        with other content, but the run executes the first. A run whose first attempt has not begun cannot tell yet;
+        then this delivery's is the best guess.
         """
         try:
             start = self._restate.get_start(run.id, timeout=START_TIMEOUT_SECONDS)
@@ -53,20 +54,29 @@ class Starter:
             start = None
         if not isinstance(start, Mapping):
             return run
-        workflow = start["workflow"]
-        run = run._replace(created_at=start["receivedAt"])
-        if workflow["hash"] == run.spec_hash:
-            return run
-        version = workflow["version"]
-        published = self._definitions.version(run.workflow_slug, version) if version is not None else None
-        return run._replace(
-            workflow_name=workflow["name"],
-            spec_version=version,
-            spec_hash=workflow["hash"],
-            spec_json=jsontext.serialize(published.document) if published is not None else None,
+        workflow, event = start["workflow"], start["event"]
+        run = run._replace(
+            created_at=start["receivedAt"],
+            event=event,
+            event_type=event["type"],
+            subjects=event["subjects"],
             route_match=start["routeMatch"],
             trigger_id=start["triggerId"],
         )
+        if workflow["hash"] == run.spec_hash:
+            return run
+        return run._replace(
+            workflow_name=workflow["name"],
+            spec_version=workflow["version"],
+            spec_hash=workflow["hash"],
+            spec_json=self._kept_spec(run.workflow_slug, workflow["version"], start["spec"]),
+        )
+
+    def _kept_spec(self, slug: str, version: int | None, draft: Any) -> str | None:
+        if version is None:
+            return jsontext.serialize(draft)
+        published = self._definitions.version(slug, version)
+        return jsontext.serialize(published.document) if published is not None else None
 
 
 def _new_run(event: Event, delivery: Delivery, received_at: str, restate_url: str) -> NewRun:
