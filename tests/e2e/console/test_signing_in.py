@@ -24,6 +24,38 @@ from tests.services.browser import CONTEXT
 
 STATIC = Path(__file__).resolve().parents[3] / "functions" / "console" / "static"
 CLIENT = "console-client"
+NOW = "2026-12-01T08:00:00.000Z"
+WAITING: dict[str, Any] = {
+    **dict.fromkeys(("triggerId", "routeMatch", "restateUrl", "finalStatus", "spec", "specHash", "specVersion")),
+    "id": "waits",
+    "workflowFile": "w.json",
+    "workflowSlug": "w",
+    "workflowName": "W",
+    "eventType": "t",
+    "sourceEventId": "waits",
+    "subjects": {},
+    "createdAt": NOW,
+    "updatedAt": NOW,
+    "status": "suspended",
+    "event": {},
+    "nodeStatus": {},
+    "source": "live",
+    "snapshot": {
+        "status": "suspended",
+        "trace": [],
+        "waiting": None,
+        "error": None,
+        "pending": {
+            "id": "ask",
+            "node": "ask",
+            "title": "Ask",
+            "message": None,
+            "outcomes": ["yes"],
+            "requestedAt": NOW,
+        },
+    },
+}
+"""A run that waits for a decision, as the API answers it."""
 
 
 def unsigned(claims: dict[str, Any]) -> str:
@@ -39,6 +71,7 @@ class Provider:
         self.server = Server()
         self.refuses = False
         self.token = ""
+        self.person = "ada"
         self._challenges: dict[str, dict[str, str]] = {}
         self.server.start(self._handler())
 
@@ -79,7 +112,8 @@ class Provider:
         digest = hashlib.sha256(form["code_verifier"].encode()).digest()
         assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == asked["code_challenge"]
         assert form["redirect_uri"] == asked["redirect_uri"]
-        self.token = unsigned({"name": "Dr Ada Müller", "aud": CLIENT, "nonce": asked["nonce"]})
+        claims = {"sub": self.person, "name": "Dr Ada Müller", "aud": CLIENT, "nonce": asked["nonce"]}
+        self.token = unsigned(claims)
         return 200, {"id_token": self.token, "access_token": "opaque", "expires_in": 3600}
 
 
@@ -108,6 +142,8 @@ class Front:
                 front.asked.append(self.headers.get("Authorization", ""))
                 granted = provider.token and self.headers.get("Authorization") == f"Bearer {provider.token}"
                 document: dict[str, Any] = {"runs": [], "workflows": [], "types": [], "days": [], "nextCursor": None}
+                if path == "/api/runs/waits":
+                    document = WAITING
                 body = document if granted else {"message": "Unauthorized"}
                 headers = (("Content-Type", "application/json"),)
                 self.reply(200 if granted else 401, json.dumps(body).encode(), headers=headers)
@@ -186,3 +222,32 @@ def test_one_signs_out(visitor: Page) -> None:
 
     expect(visitor.get_by_role("heading", name="Sign in to Meridian")).to_be_visible()
     assert visitor.evaluate("sessionStorage.length") == 0
+
+
+@pytest.mark.parametrize(("person", "comment"), [("ada", "Half a sentence"), ("grace", "")])
+def test_a_decision_that_was_being_written_when_the_session_ended_is_kept_for_the_same_person(
+    visitor: Page, provider: Provider, person: str, comment: str
+) -> None:
+    visitor.clock.install()
+    visitor.goto("/console/runs/waits")
+    visitor.get_by_role("button", name="Sign in").click()
+    visitor.get_by_text("yes", exact=True).click()
+    visitor.get_by_label("Comment").fill("Half a sentence")
+
+    visitor.clock.fast_forward("01:00:00")
+    expect(visitor.get_by_text("Your session has ended.")).to_be_visible()
+    provider.person = person
+    visitor.locator(".banner").get_by_role("button", name="Sign in").click()
+
+    expect(visitor.get_by_label("Comment")).to_have_value(comment)
+    expect(visitor.get_by_text("Your session has ended.")).to_have_count(0)
+    assert visitor.get_by_role("radio", name="yes").is_checked() == bool(comment)
+    assert visitor.evaluate("sessionStorage.getItem('meridian.drafts')") is None
+
+
+def test_a_provider_that_is_away_is_said_to_be(visitor: Page, provider: Provider) -> None:
+    visitor.goto("/console/runs")
+    visitor.route("**/.well-known/*", lambda route: route.abort())
+    visitor.get_by_role("button", name="Sign in").click()
+
+    expect(visitor.get_by_role("alert")).to_have_text("Signing in did not succeed")

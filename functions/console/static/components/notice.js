@@ -2,7 +2,7 @@
 
 import { has, t } from "../lib/i18n.js";
 import { signIn } from "../lib/session.js";
-import { html } from "../lib/view.js";
+import { html, useState } from "../lib/view.js";
 import { Icon } from "./icon.js";
 
 /** @type {Record<string, string>} */
@@ -65,6 +65,14 @@ export function Faults({ faults }) {
 
 export function SignInAgain() {
   return html`<${Notice} tone="warning" title=${t("session.needed")} live>
-    <p><button type="button" class="button button-primary" onClick=${() => signIn()}>${t("session.in")}</button></p>
+    <${SignInButton} />
   <//>`;
+}
+
+/** Leads to the provider, and says when it cannot be reached. */
+export function SignInButton() {
+  const [failed, setFailed] = useState(false);
+  const begin = () => signIn().catch(() => setFailed(true));
+  return html`<p><button type="button" class="button button-primary" onClick=${begin}>${t("session.in")}</button>
+    ${failed && html` <strong role="alert">${t("session.refused")}</strong>`}</p>`;
 }

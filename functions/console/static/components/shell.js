@@ -4,12 +4,12 @@ import { checkHealth, health } from "../lib/health.js";
 import { t } from "../lib/i18n.js";
 import { usePolling } from "../lib/polling.js";
 import { here, restoredScroll, to } from "../lib/router.js";
-import { session, signIn, signOut } from "../lib/session.js";
+import { session, signOut } from "../lib/session.js";
 import { useStore } from "../lib/store.js";
 import { html, useEffect, useState } from "../lib/view.js";
 import { RunsPage } from "../pages/runs.js";
 import { Icon } from "./icon.js";
-import { Loading, Notice } from "./notice.js";
+import { Loading, Notice, SignInButton } from "./notice.js";
 import { PageHead } from "./page.js";
 
 const HEALTH_INTERVAL = 15_000;
@@ -36,7 +36,7 @@ export function Shell({ refused }) {
   const { path } = useStore(here);
   const { state } = useStore(session);
   return html`
-    <a class="skip-link" href="#content">${t("shell.skip")}</a>
+    <a class="skip-link" href="#content" onClick=${skip}>${t("shell.skip")}</a>
     <header class="topbar">
       <a class="brand" href=${to(["runs"])}><${Mark} />Meridian</a>
       <nav aria-label=${t("shell.nav")}>
@@ -55,6 +55,15 @@ export function Shell({ refused }) {
       ${state === "out" ? html`<${SignedOut} refused=${refused} />` : html`<${CurrentPage} />`}
     </main>
   `;
+}
+
+/**
+ * Goes to the content without another entry in the history.
+ * @param {Event} event
+ */
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("content")?.focus();
 }
 
 function CurrentPage() {
@@ -103,7 +112,7 @@ function SessionBanner() {
   if (state !== "ended") return null;
   return html`<div class="banner"><${Icon} name="person" />
     <p><strong>${t("session.ended")}</strong></p>
-    <button type="button" class="button" onClick=${() => signIn()}>${t("session.in")}</button>
+    <${SignInButton} />
   </div>`;
 }
 
@@ -118,14 +127,12 @@ function Who() {
 
 /** @param {{refused: string | null}} props */
 function SignedOut({ refused }) {
-  const [failed, setFailed] = useState(false);
-  const begin = () => signIn().catch(() => setFailed(true));
   return html`<section class="signed-out">
     <${Mark} />
     <h1>${t("session.title")}</h1>
     <p>${t("session.text")}</p>
-    ${(refused !== null || failed) && html`<${Notice} tone="bad" title=${t("session.refused")} live><p>${refused}</p><//>`}
-    <p><button type="button" class="button button-primary" onClick=${begin}>${t("session.in")}</button></p>
+    ${refused !== null && html`<${Notice} tone="bad" title=${t("session.refused")} live><p>${refused}</p><//>`}
+    <${SignInButton} />
   </section>`;
 }
 

@@ -1,6 +1,7 @@
 /** What a person can do for a run that waits: decide, or let it go on. */
 
 import { api, request } from "../lib/api.js";
+import { useDraft } from "../lib/drafts.js";
 import { t } from "../lib/i18n.js";
 import { compact, parse } from "../lib/json.js";
 import { session } from "../lib/session.js";
@@ -27,10 +28,9 @@ let lastName = "";
 /** @param {{runId: string, pending: Pending, onSent: (sending: Sending) => void}} props */
 export function DecisionForm({ runId, pending, onSent }) {
   const { session: held } = useStore(session);
-  const [outcome, setOutcome] = useState("");
-  const [by, setBy] = useState(held?.name ?? lastName);
-  const [comment, setComment] = useState("");
-  const [data, setData] = useState("");
+  const [draft, change, forget] = useDraft(`${runId} ${pending.id}`, { outcome: "", by: lastName, comment: "", data: "" });
+  const { outcome, comment, data } = draft;
+  const by = held?.name ?? draft.by;
   const [sending, setSending] = useState(IDLE);
   const unreadable = data.trim() !== "" && readable(data) === undefined;
 
@@ -40,6 +40,7 @@ export function DecisionForm({ runId, pending, onSent }) {
     setSending({ state: "sending" });
     const body = { outcome, by: by.trim() || null, comment: comment.trim() || null, data: readable(data) ?? null };
     const sent = await send(api("decide", runId, pending.id), body);
+    if (sent.state === "done") forget();
     setSending(sent);
     onSent(sent);
   };
@@ -52,21 +53,21 @@ export function DecisionForm({ runId, pending, onSent }) {
       <fieldset class="outcomes">
         <legend>${t("decide.outcome")}</legend>
         ${pending.outcomes.map((name) => html`<label key=${name} class="outcome">
-          <input type="radio" name="outcome" required value=${name} checked=${outcome === name} onChange=${() => setOutcome(name)} />
+          <input type="radio" name="outcome" required value=${name} checked=${outcome === name} onChange=${() => change({ outcome: name })} />
           <span>${name}</span>
         </label>`)}
       </fieldset>
       <label class="field">
         <span class="field-label">${t("decide.by")}</span>
         <input type="text" name="by" required maxlength="200" autocomplete="name" value=${by} readonly=${held !== null}
-          onInput=${(/** @type {any} */ input) => setBy(input.currentTarget.value)} />
+          onInput=${(/** @type {any} */ input) => change({ by: input.currentTarget.value })} />
       </label>
       <label class="field">
         <span class="field-label">${t("decide.comment")}</span>
         <textarea name="comment" rows="2" maxlength="10000" value=${comment}
-          onInput=${(/** @type {any} */ input) => setComment(input.currentTarget.value)}></textarea>
+          onInput=${(/** @type {any} */ input) => change({ comment: input.currentTarget.value })}></textarea>
       </label>
-      <${DataField} value=${data} unreadable=${unreadable} onInput=${setData} />
+      <${DataField} value=${data} unreadable=${unreadable} onInput=${(/** @type {string} */ written) => change({ data: written })} />
       <button type="submit" class="button button-primary" disabled=${sending.state === "sending" || unreadable}>
         <${Icon} name="check" />${t(sending.state === "sending" ? "action.sending" : "decide.send")}
       </button>
@@ -77,7 +78,7 @@ export function DecisionForm({ runId, pending, onSent }) {
 
 /** @param {{runId: string, waiting: Waiting, title: string, onSent: (sending: Sending) => void}} props */
 export function ResumeForm({ runId, waiting, title, onSent }) {
-  const [data, setData] = useState("");
+  const [{ data }, change, forget] = useDraft(`${runId} ${waiting.id}`, { data: "" });
   const [sending, setSending] = useState(IDLE);
   const unreadable = data.trim() !== "" && readable(data) === undefined;
 
@@ -85,6 +86,7 @@ export function ResumeForm({ runId, waiting, title, onSent }) {
     event.preventDefault();
     setSending({ state: "sending" });
     const sent = await send(api("resume", runId, waiting.id), { data: readable(data) ?? null });
+    if (sent.state === "done") forget();
     setSending(sent);
     onSent(sent);
   };
@@ -95,7 +97,7 @@ export function ResumeForm({ runId, waiting, title, onSent }) {
       ? t("resume.endless")
       : html`${t("resume.until")} <${Exactly} at=${waiting.until} />.`}</p>
     <form class="form" onSubmit=${submit}>
-      <${DataField} value=${data} unreadable=${unreadable} onInput=${setData} />
+      <${DataField} value=${data} unreadable=${unreadable} onInput=${(/** @type {string} */ written) => change({ data: written })} />
       <button type="submit" class="button button-primary" disabled=${sending.state === "sending" || unreadable}>
         <${Icon} name="play" />${t(sending.state === "sending" ? "action.sending" : "resume.send")}
       </button>

@@ -1,9 +1,12 @@
 /**
  * Signing in by OpenID Connect: the authorization code flow with PKCE, for a public client.
  *
- * The token lives in this tab's session storage, so that a reload keeps it and closing the tab forgets it.
+ * The token lives in this tab's session storage, so that a reload keeps it and closing the tab forgets it. There is no
+ * refresh token, which would let whoever took it in for long: when the session is over one signs in again, and the
+ * provider, who still knows one, mostly does not ask. What was being written is kept meanwhile.
  */
 
+import { forgetDrafts, keepDrafts, restoreDrafts } from "./drafts.js";
 import { createStore } from "./store.js";
 
 const KEPT = "meridian.session";
@@ -18,6 +21,7 @@ const UNDER_WAY = "meridian.sign-in";
  * @typedef {object} Session
  * @property {string} token what the API is sent
  * @property {string | null} idToken for signing out
+ * @property {string} subject who it is, for the provider
  * @property {string} name whom to show
  * @property {number} expires milliseconds since 1970
  */
@@ -38,8 +42,19 @@ export async function restoreSession() {
   /** @type {Session | null} */
   const restored = kept === null ? null : JSON.parse(kept);
   if (restored === null) session.set({ state: "out", session: null });
-  else if (restored.expires <= Date.now()) session.set({ state: "ended", session: restored });
-  else session.set({ state: "in", session: restored });
+  else hold(restored);
+}
+
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+/**
+ * Takes a session until it is over; that is said at once, before somebody writes what could not be sent.
+ * @param {Session} held
+ */
+function hold(held) {
+  const left = held.expires - Date.now();
+  session.set({ state: left > 0 ? "in" : "ended", session: held });
+  if (left > 0) setTimeout(() => session.get().session === held && hold(held), Math.min(left, LONGEST_TIMER));
 }
 
 /** The header of a request to the API. @returns {Record<string, string>} */
@@ -75,6 +90,7 @@ export async function signIn() {
     code_challenge_method: "S256",
   });
   if (client.audience !== client.clientId) query.set("audience", client.audience);
+  keepDrafts(session.get().session?.subject ?? null);
   location.assign(`${provider.authorization_endpoint}?${query}`);
 }
 
@@ -111,11 +127,13 @@ export async function completeSignIn(query) {
     // The audience of an ID token is always the client; any other audience is an access token's.
     token: client.audience === client.clientId ? tokens.id_token : tokens.access_token,
     idToken: tokens.id_token,
+    subject: claims.sub,
     name: claims.name ?? claims.email ?? claims.preferred_username ?? claims.sub,
     expires: Date.now() + 1000 * (tokens.expires_in ?? 3600),
   };
   sessionStorage.setItem(KEPT, JSON.stringify(made));
-  session.set({ state: "in", session: made });
+  restoreDrafts(made.subject);
+  hold(made);
   return String(begun.back);
 }
 
@@ -123,9 +141,10 @@ export async function completeSignIn(query) {
 export async function signOut() {
   const idToken = session.get().session?.idToken;
   sessionStorage.removeItem(KEPT);
+  forgetDrafts();
   session.set({ state: "out", session: null });
   if (client === null) return;
-  const { end_session_endpoint: end } = await discovery(client.issuer);
+  const end = (await discovery(client.issuer).catch(() => null))?.end_session_endpoint;
   if (!end) return;
   const query = new URLSearchParams({ client_id: client.clientId, post_logout_redirect_uri: `${location.origin}/` });
   if (idToken) query.set("id_token_hint", idToken);
