@@ -126,6 +126,21 @@ class Actions:
         finally:
             os.kill(pid, signal.SIGCONT)
 
+    @contextmanager
+    def database_closed(self) -> Iterator[None]:
+        """PostgreSQL ends every connection to the database, and refuses new ones, inside the block.
+
+        Stopping the server itself would end the stack, which watches over it.
+        """
+        server = self.stack.run_db_url.rpartition("/")[0] + "/postgres"
+        with psycopg.connect(server, autocommit=True) as connection:
+            connection.execute("ALTER DATABASE meridian ALLOW_CONNECTIONS false")
+            try:
+                connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'meridian'")
+                yield
+            finally:
+                connection.execute("ALTER DATABASE meridian ALLOW_CONNECTIONS true")
+
     def _restate_pid(self) -> int:
         """The process of this stack's server: the one that its data directory is named to."""
         folder = str(self.stack.data_dir).encode()

@@ -24,12 +24,17 @@ def places(actions: Actions) -> dict[str, str]:
     actions.api.post(f"/api/decide/{ended}/ask", json={"outcome": "dismissed"})
     allergies = actions.publish(ALLERGIES, "seen-allergies")
     actions.await_status(actions.send(allergies, patient="p-zq7-seen", dose=1), "completed")
-    actions.api.post("/api/events", json={"type": "nobody"})
+    long = "overlong" * 24
+    longest = actions.publish(ALERT, "seen-long", name=f"{long[:90]} {long[:90]}")
+    long_run = actions.send(longest, patient=f"p-zq7-{long}")
+    actions.await_status(long_run, "suspended")
+    actions.api.post("/api/events", json={"type": "nobody", "source": long})
     return {
         "runs": "/console/runs",
         "no runs": "/console/runs?workflow=none&status=failed",
         "a run that waits": f"/console/runs/{pending}",
         "a run that ended": f"/console/runs/{ended}",
+        "a run of long names": f"/console/runs/{long_run}",
         "events": "/console/events",
         "memory": "/console/memory?subjectKind=patient&subjectId=p-zq7-seen",
         "no memory": "/console/memory",
@@ -77,6 +82,8 @@ def test_a_decision_is_made_with_the_keyboard_alone(page: Page, actions: Actions
 
     page.keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
     tab_to(page, page.get_by_role("link", name="Potassium alert"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
@@ -116,7 +123,7 @@ def test_a_reader_of_french_is_shown_french(browser: Browser, stack: RunningStac
 
 
 def test_no_page_is_wider_than_a_phone(browser: Browser, stack: RunningStack, places: dict[str, str]) -> None:
-    options: dict[str, Any] = {**CONTEXT, "viewport": {"width": 360, "height": 740}}
+    options: dict[str, Any] = {**CONTEXT, "viewport": {"width": 320, "height": 740}}
     with browser.new_context(base_url=stack.api, **options) as context:
         page = context.new_page()
         for place in places.values():

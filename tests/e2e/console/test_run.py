@@ -1,9 +1,10 @@
 """The page of one run: its course, what it waits for, what a signal came to, and how it ended."""
 
 import re
+from datetime import UTC, datetime, timedelta
 
 import httpx
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.console.actions import ALERT, Actions
 
@@ -123,3 +124,35 @@ def test_a_run_that_does_not_exist_is_said_not_to_be_there(page: Page) -> None:
     page.goto("/console/runs/nothing:here")
 
     expect(page.get_by_text("There is nothing at this address")).to_be_visible()
+
+
+def test_of_a_thousand_visits_the_last_are_shown_and_the_others_asked_for(page: Page, actions: Actions) -> None:
+    run_id = actions.send(actions.publish(ALERT, "visits"))
+    actions.await_status(run_id, "suspended")
+
+    def lengthened(route: Route) -> None:
+        detail = route.fetch().json()
+        detail["snapshot"]["trace"] *= 999
+        route.fulfill(json=detail)
+
+    page.route("**/api/runs/*", lengthened)
+    page.goto(f"/console/runs/{run_id}")
+    expect(page.locator(".visit")).to_have_count(100)
+    expect(page.locator(".visit").first).to_contain_text("visit 901")
+    page.get_by_role("button", name="Show the 900 earlier visits").click()
+    expect(page.locator(".visit")).to_have_count(1000)
+
+
+def test_times_are_told_by_the_clock_of_the_service(page: Page, actions: Actions) -> None:
+    slug = actions.publish(ALERT, "clock")
+    actions.send(slug)
+    page.clock.set_system_time(datetime.now(UTC) + timedelta(hours=5))
+    page.goto(f"/console/runs?workflow={slug}")
+    expect(page.locator("tbody time").first).to_have_text(re.compile("now|sec|min"))
+
+
+def test_what_cannot_be_seen_of_a_subject_is_shown(page: Page, actions: Actions) -> None:
+    run_id = actions.send(actions.publish(ALERT, "unseen"), patient="p-zq7-\u202e24")
+    page.goto(f"/console/runs/{run_id}")
+    expect(page.locator(".subject-id").first).to_have_text("p-zq7-\\u202e24")
+    expect(page.get_by_label("Event", exact=True).first).to_contain_text('"p-zq7-\\u202e24"')

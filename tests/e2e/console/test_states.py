@@ -48,6 +48,33 @@ def test_a_database_error_is_an_error_and_never_an_empty_list(page: Page) -> Non
     expect(page.get_by_text("out of reach")).to_have_count(0)
 
 
+def test_a_database_that_ends_its_connections_is_an_error_until_it_is_back(page: Page, actions: Actions) -> None:
+    slug = actions.publish(ALERT, "database-down")
+    actions.send(slug)
+
+    with actions.database_closed():
+        page.goto(f"/console/runs?workflow={slug}")
+        expect(page.get_by_text("The database does not answer.")).to_be_visible()
+        expect(page.get_by_text("Restate or the database is out of reach")).to_be_visible()
+        expect(page.get_by_text("No run has all of these")).to_have_count(0)
+
+    page.get_by_role("button", name="Try again").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_text("The database does not answer.")).to_have_count(0)
+
+
+def test_a_page_without_its_scripts_says_that_it_is_not_there(page: Page) -> None:
+    page.route("**/app.js", lambda route: route.abort())
+    page.goto("/console/runs")
+    expect(page.get_by_text("Meridian is not there yet.")).to_be_visible()
+
+
+def test_an_answer_that_is_cut_off_is_a_failure(page: Page) -> None:
+    page.route("**/api/workflows", lambda route: route.fulfill(status=200, body='{"workflows": ['))
+    page.goto("/console/workflows")
+    expect(page.get_by_text("The service did not answer.").first).to_be_visible()
+
+
 def test_a_list_that_cannot_be_read_again_stays_and_says_so(page: Page, actions: Actions) -> None:
     slug = actions.publish(ALERT, "stale")
     actions.send(slug)

@@ -8,6 +8,7 @@ const { PagedList } = await lib("paged-list");
 const { diffLines, withContext } = await lib("diff");
 const { problemPlaces } = await lib("json-places");
 const { edgesOf, edgesTaken } = await lib("graph-model");
+const { visible } = await lib("visible");
 
 const run = (id, status = "running") => ({ id, status });
 const listOf = (pages) => new PagedList(async (cursor) => pages[cursor ?? "first"], (row) => row.id, (row) => row.status === "completed");
@@ -163,3 +164,22 @@ test("a visit that failed went nowhere, and of several entries only the known on
   const snapshot = { trace: [{ node: "pick", status: "failed", output: null }], pending: null, waiting: null };
   assert.deepEqual([...edgesTaken(SPEC, snapshot, null)], []);
 });
+
+test("a beginning that a later one has overtaken is dropped", async () => {
+  const answers = [];
+  const list = new PagedList(() => new Promise((answer) => answers.push(answer)), (row) => row.id, () => false);
+  const beginnings = [list.begin(), list.begin()];
+  answers[1]({ rows: [run("b"), run("a")], next: null });
+  answers[0]({ rows: [run("a")], next: null });
+  await Promise.all(beginnings);
+  assert.equal(ids(list), "b a");
+});
+
+for (const [text, shown] of [
+  ["p-\u202e24", "p-\\u202e24"],
+  ["a\u200bb\u0000c\ufeff", "a\\u200bb\\u0000c\\ufeff"],
+  ["two\nlines\tand\ra tab", "two\nlines\tand\ra tab"],
+  ["Ada Müller · שלום · می\u200cخواهم · 👩\u200d⚕️ · 4\u202f°C", "Ada Müller · שלום · می\u200cخواهم · 👩\u200d⚕️ · 4\u202f°C"],
+]) {
+  test(`what is seen of ${JSON.stringify(text)}`, () => assert.equal(visible(text), shown));
+}

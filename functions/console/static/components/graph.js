@@ -42,9 +42,12 @@ export function Graph({ spec, label, snapshot = null, nodeStatus, triggerId = nu
   const pane = useRef(/** @type {HTMLElement | null} */ (null));
   const current = snapshot?.pending?.node ?? snapshot?.waiting?.node ?? null;
   useEffect(() => {
-    // A graph that is wider than its pane is shown at the node that waits, else around its middle.
-    const middle = drawing.nodes.find(({ node }) => node.id === current)?.x ?? drawing.width / 2;
-    if (pane.current) pane.current.scrollLeft = middle - pane.current.clientWidth / 2;
+    // A graph that is larger than its pane is shown at the node that waits, else at the middle of its beginning.
+    const open = drawing.nodes.find(({ node }) => node.id === current);
+    if (pane.current) {
+      pane.current.scrollLeft = (open?.x ?? drawing.width / 2) - pane.current.clientWidth / 2;
+      pane.current.scrollTop = open === undefined ? 0 : open.y - pane.current.clientHeight / 2;
+    }
   }, [drawing, current]);
   const size = { width: `${drawing.width}px`, height: `${drawing.height}px` };
   const edges = [...drawing.edges].sort((one, other) => Number(taken.has(one.name)) - Number(taken.has(other.name)));
@@ -120,7 +123,8 @@ function arrange(spec) {
     entries: spec.entries.map((entry) => ({ ...entry, ...boxOf(graph.node(`${ENTRY}${entry.id}`)) })),
     edges: edges.map((edge) => {
       const placed = /** @type {any} */ (graph.edge(edge.from, edge.to, edge.name));
-      return { ...edge, ...boxOf(placed), path: smooth(placed.points) };
+      const path = edge.from === edge.to ? loop(boxOf(graph.node(edge.from)), placed.x) : smooth(placed.points);
+      return { ...edge, ...boxOf(placed), path };
     }),
   };
 }
@@ -130,6 +134,18 @@ function arrange(spec) {
  * @returns {Box}
  */
 const boxOf = ({ x, y, width, height }) => ({ x, y, width, height });
+
+/**
+ * A path from the side of a node back to it, around its label. The layout keeps the place for it, but its own points
+ * of such an edge lead astray.
+ * @param {Box} node
+ * @param {number} labelX the middle of the label
+ */
+function loop({ x, y, width }, labelX) {
+  const side = x + width / 2;
+  const bend = side + (4 / 3) * Math.max(labelX - side, 18); // of a cubic curve that reaches three quarters of it
+  return `M${side} ${y - 12}C${bend} ${y - 24} ${bend} ${y + 24} ${side} ${y + 12}`;
+}
 
 /**
  * A path through points, round at each but the first and the last.

@@ -3,11 +3,13 @@
 import { between, duration, timeOfDay, exactTime } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { useNow } from "../lib/time.js";
-import { classes, html, useEffect, useRef } from "../lib/view.js";
+import { classes, html, useEffect, useRef, useState } from "../lib/view.js";
 import { NODE_ICONS } from "./graph.js";
 import { Icon } from "./icon.js";
 import { JsonView } from "./json-view.js";
 import { StatusMark } from "./status.js";
+
+const LATEST = 100; // visits that are shown before one asks for all: a run may have a thousand
 
 /**
  * @typedef {import("../lib/types.js").Snapshot} Snapshot
@@ -19,6 +21,7 @@ import { StatusMark } from "./status.js";
 export function Timeline({ snapshot, spec, selected, onSelect }) {
   const now = new Date(useNow()).toISOString();
   const visits = [...snapshot.trace, ...openVisit(snapshot)];
+  const [all, setAll] = useState(false);
   const list = useRef(/** @type {HTMLElement | null} */ (null));
   useEffect(() => {
     list.current?.querySelector(".visit-selected")?.scrollIntoView({ block: "nearest" });
@@ -28,10 +31,13 @@ export function Timeline({ snapshot, spec, selected, onSelect }) {
   const start = visits[0].startedAt;
   const whole = Math.max(1, between(start, visits[visits.length - 1].endedAt ?? now));
   const counted = new Map();
-  return html`<ol class="timeline" ref=${list}>
+  const left = all ? 0 : Math.max(0, visits.length - LATEST);
+  return html`${left > 0 && html`<p class="timeline-more"><button type="button" class="button" onClick=${() => setAll(true)}>${t("timeline.earlier", { count: left })}</button></p>`}
+  <ol class="timeline" ref=${list} start=${left + 1}>
     ${visits.map((visit, index) => {
       const number = (counted.get(visit.node) ?? 0) + 1;
       counted.set(visit.node, number);
+      if (index < left) return null;
       const node = spec?.nodes.find(({ id }) => id === visit.node);
       const took = between(visit.startedAt, visit.endedAt ?? now);
       const bar = {
@@ -76,9 +82,18 @@ function Contents({ visit }) {
   ].filter(({ value }) => value !== null && value !== undefined);
   if (parts.length === 0) return null;
   return html`<div class="visit-contents">
-    ${parts.map(({ name, value }) => html`<details key=${name} open=${name === "error"}>
-      <summary>${t(`timeline.${name}`)}</summary>
-      <${JsonView} value=${value} label=${t(`timeline.${name}`)} />
-    </details>`)}
+    ${parts.map(({ name, value }) => html`<${Part} key=${name} name=${name} value=${value} />`)}
   </div>`;
+}
+
+/**
+ * A part of a visit; its JSON is made when it is opened.
+ * @param {{name: string, value: any}} props
+ */
+function Part({ name, value }) {
+  const [open, setOpen] = useState(name === "error");
+  return html`<details open=${open} onToggle=${(/** @type {any} */ event) => setOpen(event.currentTarget.open)}>
+    <summary>${t(`timeline.${name}`)}</summary>
+    ${open && html`<${JsonView} value=${value} label=${t(`timeline.${name}`)} />`}
+  </details>`;
 }

@@ -1,7 +1,9 @@
 /** Requests to the API: JSON in and out, every failure an `ApiError` that says what kind it is. */
 
+import { recheckHealth } from "./health.js";
 import { compact, parse } from "./json.js";
 import { authorization, lost } from "./session.js";
+import { hearTime } from "./time.js";
 
 const PATIENCE = 35_000; // longer than the API takes to give up by itself
 
@@ -63,8 +65,13 @@ export async function request(method, path, { query = {}, body, text, signal } =
     if (signal?.aborted) throw error;
     throw new ApiError(0, {});
   }
+  hearTime(answer.headers.get("Date"));
   const document = readable(received);
-  if (answer.ok) return { status: answer.status, body: document };
+  if (answer.ok && document !== null) {
+    recheckHealth();
+    return { status: answer.status, body: document };
+  }
+  if (answer.ok) throw new ApiError(0, {}); // cut off, or another's page: that is no answer of the API
   if (answer.status === 401) lost();
   throw new ApiError(answer.status, document ?? {});
 }

@@ -27,6 +27,11 @@ export async function checkHealth() {
   asking = false;
 }
 
+/** After something was read: what was away may be back, and that is said at once. */
+export function recheckHealth() {
+  if (Object.values(health.get()).includes(false)) checkHealth();
+}
+
 /** @param {Health} found */
 function set(found) {
   const known = health.get();

@@ -38,6 +38,7 @@ export class PagedList {
     /** @type {any} */
     this.error = null; // of the last reading
     this._reading = false;
+    this._begun = 0; // how often
   }
 
   /** Whether there are rows after those shown. */
@@ -47,8 +48,10 @@ export class PagedList {
 
   /** Reads the first page, in place of what was shown. @param {AbortSignal} [signal] */
   async begin(signal) {
+    const turn = ++this._begun;
     await this._attempt(async () => {
       const page = await this._readPage(null, FIRST_PAGE, signal);
+      if (turn !== this._begun) return; // overtaken
       this.rows = page.rows;
       this._pages = [{ cursor: null, limit: FIRST_PAGE, start: 0, end: page.rows.length }];
       this._next = page.next;

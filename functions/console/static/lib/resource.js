@@ -23,18 +23,27 @@ import { useRef, useState } from "./view.js";
  */
 export function useResource(load, key, { interval = 60_000, active = () => true, initial = null } = {}) {
   const [, render] = useState(/** @type {unknown} */ (null));
-  const held = useRef(/** @type {{key: string, data: T | null, error: any, readAt: string | null}} */ (empty("")));
+  const held = useRef(/** @type {{key: string, data: T | null, error: any, readAt: string | null, asked: number, shown: number}} */ (empty("")));
   const name = JSON.stringify(key);
   if (held.current.key !== name) held.current = { ...empty(name), data: initial };
   const current = held.current;
 
   const run = async (/** @type {AbortSignal} */ signal) => {
+    const turn = ++current.asked;
+    /** Whether nothing that was asked for later is shown already: answers may overtake each other. */
+    const isNews = () => {
+      const news = turn > current.shown;
+      if (news) current.shown = turn;
+      return news;
+    };
     try {
-      current.data = await load(signal);
+      const found = await load(signal);
+      if (!isNews()) return;
+      current.data = found;
       current.error = null;
       current.readAt = new Date().toISOString();
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || !isNews()) return;
       current.error = error;
       checkHealth();
       throw error;
@@ -48,4 +57,4 @@ export function useResource(load, key, { interval = 60_000, active = () => true,
 }
 
 /** @param {string} key */
-const empty = (key) => ({ key, data: null, error: null, readAt: null });
+const empty = (key) => ({ key, data: null, error: null, readAt: null, asked: 0, shown: 0 });

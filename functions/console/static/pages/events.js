@@ -69,7 +69,7 @@ function cells(row, onShow) {
     html`<span class="why">${sentence(row)}</span>${there.length > 0 && html`<span class="why-runs">${there.slice(0, 2).map(
       (run) => html`<a key=${run.runId} href=${to(["runs", run.runId])}>${run.workflowName}</a>`,
     )}${there.length > 2 && html` <span class="minor">+${there.length - 2}</span>`}</span>`}`,
-    row.source,
+    html`<span class="source-name" title=${row.source}>${row.source}</span>`,
     html`<${Ago} at=${row.receivedAt} />`,
   ];
 }
