@@ -5,14 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 import pytest
 
 from meridian.database import Database, open_database
+from meridian.database.postgres import PostgresDatabase
 from meridian.deployment.migration import MigrationError, migrate
-from meridian.errors import DatabaseError
-from meridian.runs.schema import RUN_SCHEMA
+from meridian.errors import ConfigurationError, DatabaseError
+from meridian.runs.schema import BATCH, RUN_SCHEMA
 
 INDEX = "runs_event_type_volume"
 INSERT = (
@@ -108,3 +110,52 @@ def test_refusal_of_postgresql_is_told_without_values(database: Database, postgr
     reader.close()
     database.execute("DROP OWNED BY reader")
     database.execute("DROP ROLE reader")
+
+
+OF_EARLIER = (
+    "INSERT INTO runs (id, service, workflow_name, event, created_at, subjects) "
+    "SELECT '{first}-' || n, 's', 'w', '{{}}', '2026-11-30', '{{\"patient\": \"p-' || n || '\"}}' "
+    "FROM generate_series(1, {rows}) n"
+)
+
+
+@pytest.fixture
+def earlier(database: Database) -> Database:
+    """The same with runs of a release that kept no rows of their subjects."""
+    database.execute("DROP TRIGGER runs_subjects_indexed ON runs")
+    database.execute("DROP TABLE run_subjects")
+    database.execute(OF_EARLIER.format(first="earlier", rows=BATCH + 1))
+    return database
+
+
+def indexed_subjects(database: Database) -> int:
+    return int(database.execute("SELECT count(*) FROM run_subjects")[0][0])
+
+
+def test_subjects_of_earlier_runs_are_indexed_while_others_write(earlier: Database, postgres_url: str) -> None:
+    """All but those that are written meanwhile are there before the lock that writers wait for."""
+    seen: list[int] = []
+
+    class Watched(PostgresDatabase):
+        def transaction(self) -> Any:
+            with psycopg.connect(postgres_url, autocommit=True) as writer:
+                writer.execute(OF_EARLIER.format(first="meanwhile", rows=10))
+            seen.append(indexed_subjects(earlier))
+            return super().transaction()
+
+    watched = Watched(postgres_url)
+    migrate(watched, (RUN_SCHEMA,), lambda: 60.0)
+    assert seen == [BATCH + 1]
+    assert indexed_subjects(earlier) == BATCH + 11
+    earlier.execute(OF_EARLIER.format(first="later", rows=1))
+    assert indexed_subjects(earlier) == BATCH + 12
+    watched.close()
+
+
+def test_indexing_subjects_that_runs_out_of_time_says_so_and_goes_on_at_the_next_deployment(earlier: Database) -> None:
+    seconds = iter([1.0, 0.0])
+    with pytest.raises(ConfigurationError, match="still being indexed"):
+        migrate(earlier, (RUN_SCHEMA,), lambda: next(seconds))
+    assert 0 < indexed_subjects(earlier) < BATCH + 1
+    migrate(earlier, (RUN_SCHEMA,), lambda: 60.0)
+    assert indexed_subjects(earlier) == BATCH + 1

@@ -64,6 +64,8 @@ class Schema(NamedTuple):
     before: Callable[[Database, Present], None] | None = None
     # Fills what the steps created from rows that were there before. Runs under the lock, given what was present.
     after: Callable[[Database, Present], None] | None = None
+    # The long part of `after`, done by a deployment before the lock and while others write; given the seconds left.
+    ahead: Callable[[Database, Present, Callable[[], float]], None] | None = None
 
     def missing(self, present: Present, dialect: str) -> list[Step]:
         """The steps whose object is not there yet."""

@@ -46,11 +46,22 @@ def migrate(database: Database, schemas: tuple[Schema, ...], remaining: Callable
     indexes = indexes_to_build(database, schemas)
     names = {index.name for index in indexes}
     with _told("The schema could not be brought up to date"):
+        _fill_ahead(database, schemas, remaining)
         ensure_schema(database, *(_without(schema, names) for schema in schemas))
     for index in indexes:
         with _told(f"The index {index.name} could not be built"):
             _build(database, index, remaining)
     return sorted(names)
+
+
+def _fill_ahead(database: Database, schemas: tuple[Schema, ...], remaining: Callable[[], float]) -> None:
+    if database.dialect != "postgresql":
+        return
+    steps = [step for schema in schemas for step in schema.steps if isinstance(step, Create)]
+    present = present_objects(database, [step.name for step in steps if step.kind == "table"])
+    for schema in schemas:
+        if schema.ahead is not None:
+            schema.ahead(database, present, remaining)
 
 
 @contextmanager

@@ -5,9 +5,12 @@ that a migration adds stays after that column, never in the DDL: on a database o
 would not exist yet.
 """
 
+from collections.abc import Callable
+
 from meridian import jsontext
 from meridian.database import AddColumn, Create, Database, Schema
 from meridian.database.schema import Present, refuse
+from meridian.errors import ConfigurationError
 
 DDL = """CREATE TABLE IF NOT EXISTS runs (
   id TEXT PRIMARY KEY,
@@ -83,6 +86,14 @@ LISTING = (
 # The subjects of a run as rows, so that the runs of a subject are read in order off one index. The database
 # keeps it by a trigger: whoever inserts a run, an earlier release or a bulk load included, cannot leave it out.
 # The trigger and the first filling of the table read `subjects` by the same rule, that of `parse_subjects`.
+READ_SUBJECTS = """CREATE OR REPLACE FUNCTION meridian_subjects(text) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE STRICT AS $$
+BEGIN
+  RETURN CASE jsonb_typeof($1::jsonb) WHEN 'object' THEN $1::jsonb ELSE '{}' END;
+EXCEPTION WHEN data_exception THEN
+  RETURN '{}'; -- not JSON: such a run belongs to no subject's list
+END $$"""
+
 SUBJECTS = (
     Create(
         "table",
@@ -98,13 +109,8 @@ SUBJECTS = (
     Create(
         "trigger",
         "runs.runs_subjects_indexed",
-        """CREATE OR REPLACE FUNCTION meridian_subjects(text) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE STRICT AS $$
-BEGIN
-  RETURN CASE jsonb_typeof($1::jsonb) WHEN 'object' THEN $1::jsonb ELSE '{}' END;
-EXCEPTION WHEN data_exception THEN
-  RETURN '{}'; -- not JSON: such a run belongs to no subject's list
-END $$;
+        READ_SUBJECTS
+        + """;
 CREATE OR REPLACE FUNCTION meridian_index_subjects() RETURNS trigger
 LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
 BEGIN
@@ -116,7 +122,7 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER runs_subjects_indexed AFTER INSERT ON runs
   FOR EACH ROW WHEN (NEW.subjects IS NOT NULL AND NEW.subjects <> '{}')
-  EXECUTE FUNCTION meridian_index_subjects()""",
+  EXECUTE FUNCTION meridian_index_subjects()""",  # noqa: S608
         sqlite="""CREATE TRIGGER IF NOT EXISTS runs_subjects_indexed AFTER INSERT ON runs
 WHEN NEW.subjects IS NOT NULL AND NEW.subjects <> '{}'
 BEGIN
@@ -139,6 +145,22 @@ SELECT key, value, created_at, runs.id
 FROM runs, json_each(CASE WHEN json_valid(subjects) THEN subjects ELSE '{}' END)
 WHERE type = 'text' AND typeof(key) = 'text'""",
 }
+
+# Those that have no row yet. Writers wait for the lock, so a deployment fills most before it: in batches, by id.
+INDEX_REMAINING_SUBJECTS = INDEX_EARLIER_SUBJECTS | {
+    "postgresql": INDEX_EARLIER_SUBJECTS["postgresql"].replace(
+        "ON CONFLICT",
+        "AND NOT EXISTS (SELECT FROM run_subjects s WHERE s.run_id = runs.id)\nON CONFLICT",
+    )
+}
+INDEX_SUBJECTS_OF_BATCH = """WITH batch AS (
+  SELECT id, created_at, subjects FROM runs WHERE id > :after ORDER BY id LIMIT :limit
+), written AS (INSERT INTO run_subjects (kind, subject_id, created_at, run_id)
+  SELECT key, value #>> '{}', created_at, id
+  FROM batch CROSS JOIN LATERAL jsonb_each(meridian_subjects(subjects)) WHERE jsonb_typeof(value) = 'string'
+  ON CONFLICT DO NOTHING)
+SELECT max(id) FROM batch"""
+BATCH = 5_000
 
 # The archive: what a run's snapshot was at its end. Apart from `runs`, so that no list ever loads it, and so
 # that the retention of one does not slow the other.
@@ -184,11 +206,24 @@ def _refuse_before_subjects(database: Database, present: Present) -> None:
     )
 
 
+def _index_most_subjects(database: Database, present: Present, remaining: Callable[[], float]) -> None:
+    """Fills `run_subjects` while others write: batch by batch, each committed; from the first again when repeated."""
+    if "column runs.subjects" not in present or "trigger runs.runs_subjects_indexed" in present:
+        return
+    database.execute(str(SUBJECTS[0].statement(database.dialect)))
+    database.execute(READ_SUBJECTS)
+    after: str | None = ""
+    while after is not None:
+        if remaining() <= 0:
+            raise ConfigurationError("The subjects of earlier runs are still being indexed: deploy again to go on.")
+        [(after,)] = database.execute(INDEX_SUBJECTS_OF_BATCH, {"after": after, "limit": BATCH})
+
+
 def _index_subjects_of_earlier_rows(database: Database, present: Present) -> None:
     """Runs that were there before the trigger get their subjects, once, when it is made."""
     is_indexed = {"table run_subjects", "trigger runs.runs_subjects_indexed"} <= present
     if "table runs" in present and not is_indexed:
-        database.execute(INDEX_EARLIER_SUBJECTS[database.dialect])
+        database.execute(INDEX_REMAINING_SUBJECTS[database.dialect])
 
 
 def parse_subjects(text: str | None) -> dict[str, str]:
@@ -217,4 +252,5 @@ RUN_SCHEMA = Schema(
     ),
     before=_refuse_before_subjects,
     after=_index_subjects_of_earlier_rows,
+    ahead=_index_most_subjects,
 )
