@@ -94,6 +94,19 @@ EXCEPTION WHEN data_exception THEN
   RETURN '{}'; -- not JSON: such a run belongs to no subject's list
 END $$"""
 
+INDEX_SUBJECTS = """CREATE OR REPLACE FUNCTION meridian_index_subjects() RETURNS trigger
+LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
+BEGIN
+  INSERT INTO run_subjects (kind, subject_id, created_at, run_id)
+  SELECT key, value #>> '{}', NEW.created_at, NEW.id
+  FROM jsonb_each(meridian_subjects(NEW.subjects)) WHERE jsonb_typeof(value) = 'string'
+  ON CONFLICT DO NOTHING;
+  RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER runs_subjects_indexed AFTER INSERT ON runs
+  FOR EACH ROW WHEN (NEW.subjects IS NOT NULL AND NEW.subjects <> '{}')
+  EXECUTE FUNCTION meridian_index_subjects()"""
+
 SUBJECTS = (
     Create(
         "table",
@@ -109,20 +122,7 @@ SUBJECTS = (
     Create(
         "trigger",
         "runs.runs_subjects_indexed",
-        READ_SUBJECTS
-        + """;
-CREATE OR REPLACE FUNCTION meridian_index_subjects() RETURNS trigger
-LANGUAGE plpgsql SET search_path FROM CURRENT AS $$
-BEGIN
-  INSERT INTO run_subjects (kind, subject_id, created_at, run_id)
-  SELECT key, value #>> '{}', NEW.created_at, NEW.id
-  FROM jsonb_each(meridian_subjects(NEW.subjects)) WHERE jsonb_typeof(value) = 'string'
-  ON CONFLICT DO NOTHING;
-  RETURN NULL;
-END $$;
-CREATE OR REPLACE TRIGGER runs_subjects_indexed AFTER INSERT ON runs
-  FOR EACH ROW WHEN (NEW.subjects IS NOT NULL AND NEW.subjects <> '{}')
-  EXECUTE FUNCTION meridian_index_subjects()""",  # noqa: S608
+        f"{READ_SUBJECTS};\n{INDEX_SUBJECTS}",
         sqlite="""CREATE TRIGGER IF NOT EXISTS runs_subjects_indexed AFTER INSERT ON runs
 WHEN NEW.subjects IS NOT NULL AND NEW.subjects <> '{}'
 BEGIN
