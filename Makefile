@@ -4,7 +4,7 @@
 
 WITH = sh scripts/bootstrap
 MACHINE = $(if $(filter aarch64 arm64,$(shell uname -m)),arm64,x86_64)
-PYTEST = python -m pytest -n 3 --dist loadscope
+PYTEST = python -m pytest -n 3 --dist loadscope --durations 15
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 12

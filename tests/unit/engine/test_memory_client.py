@@ -3,16 +3,26 @@
 import asyncio
 import socket
 import threading
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from local.ports import free_port
 from meridian.engine.memory import HttpMemoryClient
+from meridian.engine.model import Json
 
 AT_ONCE = (0.0,) * 4
 
 
+def answer_to(call: Coroutine[Any, Any, Json]) -> Json:
+    """In a thread of its own: this one may have an event loop, that of the browser's tests."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, call).result()
+
+
 def test_nobody_listens() -> None:
     client = HttpMemoryClient(f"http://127.0.0.1:{free_port()}", delays=AT_ONCE)
-    assert asyncio.run(client.write({}))["failed"] == "workflow memory is out of reach"
+    assert answer_to(client.write({}))["failed"] == "workflow memory is out of reach"
 
 
 def test_a_connection_that_breaks_off_is_tried_again_four_times_more() -> None:
@@ -29,7 +39,7 @@ def test_a_connection_that_breaks_off_is_tried_again_four_times_more() -> None:
         thread = threading.Thread(target=break_off)
         thread.start()
         client = HttpMemoryClient(f"http://127.0.0.1:{listener.getsockname()[1]}", delays=AT_ONCE)
-        answer = asyncio.run(client.read({}))
+        answer = answer_to(client.read({}))
         thread.join(10)
 
     assert answer["failed"] == "workflow memory is out of reach"
