@@ -1,23 +1,13 @@
 """The engine's client of workflow memory, when the network fails it."""
 
-import asyncio
 import socket
 import threading
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 from local.ports import free_port
 from meridian.engine.memory import HttpMemoryClient
-from meridian.engine.model import Json
+from tests.services.coroutines import answer_to
 
 AT_ONCE = (0.0,) * 4
-
-
-def answer_to(call: Coroutine[Any, Any, Json]) -> Json:
-    """In a thread of its own: this one may have an event loop, that of the browser's tests."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, call).result()
 
 
 def test_nobody_listens() -> None:

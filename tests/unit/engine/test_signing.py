@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -16,6 +15,7 @@ from meridian.engine.http import exchange
 from meridian.engine.memory import HttpMemoryClient
 from meridian.engine.signing import SigV4Signer
 from meridian.errors import ConfigurationError
+from tests.services.coroutines import answer_to
 from tests.services.sigv4 import Received, is_signed
 
 SECRET = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -142,7 +142,7 @@ def test_what_is_sent_is_what_was_signed(
     address, requests = received
     url = address + target
     signed = headers | signer("POST", url, headers, content)
-    asyncio.run(exchange("POST", url, signed, content, timeout=5))
+    answer_to(exchange("POST", url, signed, content, timeout=5))
     assert is_signed(requests[0], SECRET)
     altered = Received("POST", requests[0].target, requests[0].headers, content + b" ")
     assert not is_signed(altered, SECRET)
@@ -151,7 +151,7 @@ def test_what_is_sent_is_what_was_signed(
 def test_each_try_of_a_memory_call_is_signed(signer: SigV4Signer, received: tuple[str, list[Received]]) -> None:
     address, requests = received
     client = HttpMemoryClient(address, signer, delays=(0.0,))
-    asyncio.run(client.write({"key": "k", "value": "é"}))
+    answer_to(client.write({"key": "k", "value": "é"}))
     assert [request.target for request in requests] == ["/api/internal/memory/write"] * 2
     assert all(is_signed(request, SECRET) for request in requests)
     scope = requests[0].header("authorization").partition("Credential=")[2].partition(",")[0]
