@@ -181,8 +181,8 @@ def test_follow_ups_settle_without_the_pass(tmp_path):
                 rows = database.execute("select final_status from runs where id = 'f1:quick'").fetchall()
                 return rows == [("completed",)]
 
-            assert wait_until(is_frozen, 30)
-        assert 5 < time.monotonic() - posted < 20
+            assert wait_until(is_frozen, 60)
+        assert time.monotonic() - posted > 5
         assert "meridian.runs.settled" in stack.log("FollowUpFunction")
 
 

@@ -90,6 +90,27 @@ def test_a_run_that_leaves_the_filter_stays_and_says_so(page: Page, actions: Act
     assert ended
 
 
+def test_the_entries_of_a_workflow_are_a_filter_and_a_time_is_exact_on_hover(page: Page, actions: Actions) -> None:
+    event = actions.event_type(f"entries-{actions.tag}")
+    entries = [{"id": "high", "event": event, "selector": "event.data.value > `6`"}, {"id": "other", "event": event}]
+    slug = actions.publish(ALERT, "entries", entries=entries)
+    actions.send(slug, patient="p-zq7-high", value=6.4)
+    actions.send(slug, patient="p-zq7-low", value=2.4)
+    page.goto(f"/console/runs?workflow={slug}")
+    expect(rows(page)).to_have_count(2)
+
+    page.get_by_label("Entry").select_option("other")
+    expect(page).to_have_url(re.compile(r"trigger=other"))
+    expect(rows(page)).to_have_count(1)
+    expect(rows(page)).to_contain_text("p-zq7-low")
+    moment = rows(page).locator("time").first
+    at = moment.get_attribute("datetime") or ""
+    assert re.fullmatch(r".*\d{1,2}:\d{2}:\d{2}.* \(" + re.escape(at) + r"\)", moment.get_attribute("title") or "")
+
+    page.get_by_label("Workflow").select_option("")
+    expect(page).not_to_have_url(re.compile("trigger="))
+
+
 def test_filters_stand_in_the_address_and_the_back_button_restores_the_list(page: Page, actions: Actions) -> None:
     slug = actions.publish(ALERT, "filters")
     actions.insert_ended_runs(slug, 400)
