@@ -9,14 +9,12 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from meridian.config import Settings
 from meridian.errors import RestateUnavailable
 from meridian.observability import observed
-from meridian.restate.ingress import INGRESS_TIMEOUT_SECONDS
-from meridian.settlement.deadline import Deadline
+from meridian.settlement.deadline import Deadline, request_timeout
 from meridian.settlement.follow_ups import runs_of
 from meridian.wiring import Wiring
 
 # What the end of the invocation may take.
 MARGIN_SECONDS = 3.0
-SHORTEST_SECONDS = 0.1  # of a request
 
 wiring = Wiring(Settings(), needs_definitions=False)
 processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
@@ -29,7 +27,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> Any:
 
     def timeout() -> float:
         """Half of the time that is left: one run that Restate does not answer for leaves some to the others."""
-        return max(SHORTEST_SECONDS, min(INGRESS_TIMEOUT_SECONDS, deadline.remaining() / 2))
+        return request_timeout(deadline.remaining() / 2)
 
     def settle(record: SQSRecord) -> None:
         settled = [wiring.settlement.settle_by_id(run_id, timeout) for run_id in runs_of(record.body)]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from meridian.database import Create, Database, Schema, ensure_schema
-from meridian.database.schema import present_objects
+from meridian.database.schema import Present, present_objects
 from meridian.errors import DatabaseError, MeridianError
 
 logger = logging.getLogger("meridian.database")
@@ -43,10 +43,11 @@ def migrate(database: Database, schemas: tuple[Schema, ...], remaining: Callable
     that is run next waits for it. Raises `MigrationError`, `ConfigurationError` for a table that is too old, and
     `DatabaseUnavailable`.
     """
-    indexes = indexes_to_build(database, schemas)
+    present = _present(database, schemas)
+    indexes = _indexes_to_build(database, schemas, present)
     names = {index.name for index in indexes}
     with _told("The schema could not be brought up to date"):
-        _fill_ahead(database, schemas, remaining)
+        _fill_ahead(database, schemas, present, remaining)
         ensure_schema(database, *(_without(schema, names) for schema in schemas))
     for index in indexes:
         with _told(f"The index {index.name} could not be built"):
@@ -54,11 +55,19 @@ def migrate(database: Database, schemas: tuple[Schema, ...], remaining: Callable
     return sorted(names)
 
 
-def _fill_ahead(database: Database, schemas: tuple[Schema, ...], remaining: Callable[[], float]) -> None:
+def _present(database: Database, schemas: tuple[Schema, ...]) -> Present:
+    return present_objects(database, [step.name for step in _creations(schemas) if step.kind == "table"])
+
+
+def _creations(schemas: tuple[Schema, ...]) -> list[Create]:
+    return [step for schema in schemas for step in schema.steps if isinstance(step, Create)]
+
+
+def _fill_ahead(
+    database: Database, schemas: tuple[Schema, ...], present: Present, remaining: Callable[[], float]
+) -> None:
     if database.dialect != "postgresql":
         return
-    steps = [step for schema in schemas for step in schema.steps if isinstance(step, Create)]
-    present = present_objects(database, [step.name for step in steps if step.kind == "table"])
     for schema in schemas:
         if schema.ahead is not None:
             schema.ahead(database, present, remaining)
@@ -73,13 +82,11 @@ def _told(what: str) -> Iterator[None]:
         raise MigrationError(f"{what}: {error.detail}") from None
 
 
-def indexes_to_build(database: Database, schemas: tuple[Schema, ...]) -> list[Create]:
+def _indexes_to_build(database: Database, schemas: tuple[Schema, ...], present: Present) -> list[Create]:
     """The missing indexes of tables that exist. SQLite builds its indexes with everything else."""
     if database.dialect != "postgresql":
         return []
-    steps = [step for schema in schemas for step in schema.steps if isinstance(step, Create)]
-    present = present_objects(database, [step.name for step in steps if step.kind == "table"])
-    indexes = [step for step in steps if step.kind == "index" and step.key not in present]
+    indexes = [step for step in _creations(schemas) if step.kind == "index" and step.key not in present]
     return [index for index in indexes if f"table {_table_of(index)}" in present]
 
 

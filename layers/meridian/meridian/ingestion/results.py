@@ -43,7 +43,7 @@ class Ingestion(NamedTuple):
 
     @property
     def started(self) -> bool:
-        return any(result.created for result in self.results)
+        return self.outcome == "started"
 
     def as_json(self) -> dict[str, Any]:
         return {"eventId": self.event_id, "runs": [result.as_json() for result in self.results]}
@@ -57,9 +57,9 @@ def conclude(event_id: str, plan: Plan, rows: Sequence[EventRow], started: Seque
     """
     skipped = tuple(_skipped(delivery) for delivery in plan.anteriority)
     if skipped and not plan.start and not plan.duplicates:
-        of_event = tuple(_duplicate(row) for row in rows if row.source_event_id is not None)
+        of_event = tuple(of_run(row, created=False) for row in rows if row.source_event_id is not None)
         return Ingestion(event_id, of_event, skipped, "anteriority")
-    results = (*started, *(_duplicate(row) for row in plan.duplicates), *skipped)
+    results = (*started, *(of_run(row, created=False) for row in plan.duplicates), *skipped)
     return Ingestion(event_id, results, results, _outcome(results))
 
 
@@ -69,8 +69,9 @@ def _outcome(results: Sequence[DeliveryResult]) -> Outcome:
     return "started" if any(result.created for result in results) else "duplicate"
 
 
-def of_run(run: NewRun, *, created: bool) -> DeliveryResult:
-    """The entry of a run that was sent to Restate; `created` for the one delivery that wrote its row."""
+def of_run(run: NewRun | EventRow, *, created: bool) -> DeliveryResult:
+    """The entry of a run that was sent to Restate, or that is in the index; `created` for the one delivery that wrote
+    its row."""
     return DeliveryResult(
         run_id=run.id,
         workflow=run.workflow_slug,
@@ -79,18 +80,6 @@ def of_run(run: NewRun, *, created: bool) -> DeliveryResult:
         route_match=run.route_match,
         trigger_id=run.trigger_id,
         reason="started" if created else "duplicate",
-    )
-
-
-def _duplicate(row: EventRow) -> DeliveryResult:
-    return DeliveryResult(
-        run_id=row.id,
-        workflow=row.workflow_slug,
-        workflow_name=row.workflow_name,
-        created=False,
-        route_match=row.route_match,
-        trigger_id=row.trigger_id,
-        reason="duplicate",
     )
 
 

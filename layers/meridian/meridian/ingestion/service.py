@@ -13,7 +13,7 @@ from meridian.definitions.store import DefinitionStore
 from meridian.errors import DatabaseUnavailable, FieldError, InvalidInput, ProblemError, Unavailable
 from meridian.ingestion.event import Event, Target
 from meridian.ingestion.plan import Delivery, Plan, designate, plan_deliveries, route
-from meridian.ingestion.recent import RecentEvent, RecentEvents
+from meridian.ingestion.recent import Outcome, RecentEvent, RecentEvents
 from meridian.ingestion.results import DeliveryResult, Ingestion, conclude, of_run
 from meridian.ingestion.routing import Routing, RoutingByTwoReads
 from meridian.ingestion.starting import RunStarter, Starter
@@ -78,7 +78,7 @@ class Ingestor:
                 ingestion = self._start_one(event, plan, rows, received_at)
             else:
                 ingestion = conclude(event.id, plan, rows, self._start_all(event, plan.start, received_at))
-                self._record(_reception(event, received_at, ingestion))
+                self._record(_concluded(event, received_at, ingestion))
         except ProblemError as problem:
             self.record_problem(problem, event, received_at=received_at)
             raise
@@ -90,19 +90,9 @@ class Ingestor:
         self, problem: ProblemError, event: Event | None = None, *, received_at: str | None = None
     ) -> None:
         """Writes to the recent events that an event was refused, or could not be served, and why."""
+        outcome: Outcome = "unavailable" if isinstance(problem, Unavailable) else "rejected"
         document = problem.as_json()
-        self._record(
-            RecentEvent(
-                id=str(uuid_utils.uuid7()),
-                received_at=received_at or now(),
-                event_id=event.id if event is not None else None,
-                event_type=event.type if event is not None else None,
-                source=event.source if event is not None else None,
-                outcome="unavailable" if isinstance(problem, Unavailable) else "rejected",
-                deliveries=document.pop("runs", []),
-                problem=document,
-            )
-        )
+        self._record(_reception(event, received_at or now(), outcome, document.pop("runs", []), document))
 
     def _known(self, event: Event) -> tuple[list[Delivery], list[EventRow]]:
         """Who receives the event, and the rows that it and its runs have."""
@@ -130,8 +120,8 @@ class Ingestor:
             created, duplicate = (
                 conclude(event.id, plan, rows, [of_run(run, created=is_new)]) for is_new in (True, False)
             )
-            reception = _reception(event, received_at, created)
-            otherwise = _reception(event, received_at, duplicate)._replace(id=reception.id)
+            reception = _concluded(event, received_at, created)
+            otherwise = _concluded(event, received_at, duplicate)._replace(id=reception.id)
             return created if self._recent.record_with_run(run, reception, otherwise) else duplicate
         except Unavailable as failure:
             raise _incomplete(event, failure, []) from None
@@ -162,16 +152,26 @@ class Ingestor:
             logger.warning("reception not recorded", extra={"eventId": reception.event_id})
 
 
-def _reception(event: Event, received_at: str, ingestion: Ingestion) -> RecentEvent:
+def _concluded(event: Event, received_at: str, ingestion: Ingestion) -> RecentEvent:
+    return _reception(event, received_at, ingestion.outcome, [result.as_json() for result in ingestion.recorded])
+
+
+def _reception(
+    event: Event | None,
+    received_at: str,
+    outcome: Outcome,
+    deliveries: Sequence[dict[str, Any]],
+    problem: dict[str, Any] | None = None,
+) -> RecentEvent:
     return RecentEvent(
         id=str(uuid_utils.uuid7()),
         received_at=received_at,
-        event_id=event.id,
-        event_type=event.type,
-        source=event.source,
-        outcome=ingestion.outcome,
-        deliveries=[result.as_json() for result in ingestion.recorded],
-        problem=None,
+        event_id=event.id if event is not None else None,
+        event_type=event.type if event is not None else None,
+        source=event.source if event is not None else None,
+        outcome=outcome,
+        deliveries=deliveries,
+        problem=problem,
     )
 
 

@@ -4,8 +4,17 @@ import threading
 import time
 from collections.abc import Callable
 
+from meridian.restate.ingress import INGRESS_TIMEOUT_SECONDS
+
+SHORTEST_REQUEST_SECONDS = 0.1
+
 Timeout = Callable[[], float]
 """How many seconds the next request may take."""
+
+
+def request_timeout(seconds: float) -> float:
+    """What a request to the ingress may take of `seconds` that are left: never none, and never more than any may."""
+    return max(SHORTEST_REQUEST_SECONDS, min(INGRESS_TIMEOUT_SECONDS, seconds))
 
 
 class Deadline:

@@ -12,7 +12,7 @@ from typing import Protocol
 from meridian.errors import DatabaseUnavailable, RestateUnavailable
 from meridian.restate.ingress import INGRESS_TIMEOUT_SECONDS
 from meridian.runs.model import RunRow
-from meridian.settlement.deadline import Deadline
+from meridian.settlement.deadline import Deadline, request_timeout
 from meridian.settlement.lease import Lease
 from meridian.settlement.settling import Outcome, Settlement
 from meridian.settlement.walk import LiveRows, Page, SharedWalk, Stop
@@ -24,7 +24,6 @@ INTROSPECTED_PAGE_SIZE = 1_000
 CONCURRENCY = 16
 # A row that was begun before the deadline may end this much after it.
 GRACE_SECONDS = 2.0
-SHORTEST_SECONDS = 0.1  # of a request
 # So many rows in a row that the ingress does not answer for: it is down, and the pass ends.
 MAX_UNANSWERED = 3 * CONCURRENCY
 
@@ -156,7 +155,7 @@ class _Pass:
         until = Deadline(self._deadline.remaining() + GRACE_SECONDS)
 
         def timeout() -> float:
-            return max(SHORTEST_SECONDS, min(self._timeout(), until.remaining()))
+            return request_timeout(min(self._timeout(), until.remaining()))
 
         try:
             outcome = self._settlement.settle(row, "sweep", timeout)
