@@ -10,6 +10,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from meridian.config import Settings
+from meridian.database import Schema
 from meridian.definitions.sql_store import DEFINITION_SCHEMA
 from meridian.deployment import custom_resource
 from meridian.deployment.migration import MigrationError, migrate
@@ -45,9 +46,13 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any] | N
 
 def bring_up_to_date(remaining: Any) -> dict[str, Any]:
     """Migrates each database once; `{"indexesBuilt": names}`."""
-    schemas = {run_db_url: (RUN_SCHEMA, LEASE_SCHEMA)}
+    schemas: dict[str, tuple[Schema, ...]] = {run_db_url: (RUN_SCHEMA, LEASE_SCHEMA)}
     if definition_store_url is not None:
         schemas[definition_store_url] = (*schemas.get(definition_store_url, ()), DEFINITION_SCHEMA, MEMORY_SCHEMA)
+    if definition_store_url == run_db_url:
+        from meridian.ingestion.routing import ROUTING_SCHEMA  # noqa: PLC0415 - loads the concepts of ingestion
+
+        schemas[run_db_url] += (ROUTING_SCHEMA,)
     built: list[str] = []
     for url, wanted in schemas.items():
         database = settings.open_database(url, "RUN_DB_URL" if url == run_db_url else "DEFINITION_STORE_URL")

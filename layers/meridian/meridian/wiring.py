@@ -74,10 +74,10 @@ class Wiring:
         """The one read of definitions and runs, where one database keeps both."""
         if self.definition_store_url != self.run_db_url:
             return None
-        from meridian.ingestion.routing import RoutingByOneRead  # noqa: PLC0415
+        from meridian.ingestion.routing import ROUTING_SCHEMA, RoutingByOneRead  # noqa: PLC0415
 
-        _ = self.definitions  # brings its tables up to date
-        return RoutingByOneRead(self.run_database)
+        _ = self.run_database, self.definitions  # bring their tables up to date
+        return RoutingByOneRead(self._opened(self.run_db_url, "RUN_DB_URL", ROUTING_SCHEMA))
 
     def find_spec(self, slug: str, version: int) -> Any | None:
         """The document of a published version."""

@@ -33,8 +33,16 @@ def event(kind: str, url: str, resource: str = "Custom::Schema", **properties: s
 
 
 def tables(url: str) -> set[str]:
+    return _names(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+
+
+def functions(url: str) -> set[str]:
+    return _names(url, "SELECT proname FROM pg_proc WHERE pronamespace = 'public'::regnamespace")
+
+
+def _names(url: str, query: str) -> set[str]:
     database = open_database(url)
-    rows = database.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    rows = database.execute(query)
     database.close()
     return {str(name) for (name,) in rows}
 
@@ -67,6 +75,7 @@ def test_plain_invocation_migrates(postgres_url: str, monkeypatch: pytest.Monkey
     app = load_function("migrate", monkeypatch, RUN_DB_URL=postgres_url)
     assert app.handler({}, Context(60_000)) == {"indexesBuilt": []}
     assert tables(postgres_url) == EVERY_TABLE
+    assert functions(postgres_url) == {"meridian_index_subjects", "meridian_known", "meridian_subjects"}
 
 
 def test_failure_is_told_with_its_reason(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:

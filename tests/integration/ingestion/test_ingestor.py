@@ -27,7 +27,7 @@ from meridian.definitions.validation import problems
 from meridian.errors import DatabaseUnavailable, InvalidInput, RestateUnavailable
 from meridian.ingestion.event import Event, Target
 from meridian.ingestion.recent import RecentEvent, RecentEvents
-from meridian.ingestion.routing import RoutingByOneRead, RoutingByTwoReads
+from meridian.ingestion.routing import ROUTING_SCHEMA, RoutingByOneRead, RoutingByTwoReads
 from meridian.ingestion.service import Ingestor
 from meridian.restate.ingress import Ingress
 from meridian.runs.model import NewRun, RunDetail, RunFilter
@@ -55,7 +55,7 @@ class Control:
 
     def __init__(self, database_url: str, ingress_url: str) -> None:
         self.database = open_database(database_url)
-        ensure_schema(self.database, RUN_SCHEMA, DEFINITION_SCHEMA)
+        ensure_schema(self.database, RUN_SCHEMA, DEFINITION_SCHEMA, ROUTING_SCHEMA)
         self.runs = SqlRunStore(self.database)
         self.definitions = SqlDefinitionStore(self.database)
         self.recent = RecentEvents(self.database)

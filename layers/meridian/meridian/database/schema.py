@@ -19,7 +19,7 @@ Present = frozenset[str]
 
 
 class Create(NamedTuple):
-    """A statement that creates one named object: `table`, `index`, `sequence`, `constraint` or `trigger`.
+    """A statement that creates one named object: `table`, `index`, `sequence`, `constraint`, `trigger` or `function`.
 
     `sqlite` is the statement for SQLite where it differs; an empty one means that SQLite has no such object.
     """
@@ -159,6 +159,10 @@ UNION ALL
 SELECT 'trigger', r.relname || '.' || t.tgname
 FROM relation r JOIN pg_catalog.pg_trigger t ON t.tgrelid = r.oid
 WHERE r.relname = ANY(:tables) AND NOT t.tgisinternal
+UNION ALL
+SELECT 'function', proname FROM pg_catalog.pg_proc
+WHERE proname LIKE 'meridian%'
+  AND pronamespace = (SELECT oid FROM pg_catalog.pg_namespace WHERE nspname = current_schema())
 """
 
 _PRESENT_IN_SQLITE = """

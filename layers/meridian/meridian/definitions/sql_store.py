@@ -42,8 +42,7 @@ VERSION_COLUMNS = 5
 _VERSION = "SELECT v.slug, v.version, v.spec_hash, v.published_at, v.spec FROM workflow_versions v"
 _ACTIVE = f"{_VERSION} JOIN workflow_definitions d ON d.slug = v.slug AND d.active_version = v.version"
 
-RECEIVING_VERSIONS = f"{_ACTIVE} WHERE v.event_types @> to_jsonb(:event_type::text)"
-RECEIVING = f"{RECEIVING_VERSIONS} ORDER BY v.slug"
+RECEIVING = f"{_ACTIVE} WHERE v.event_types @> to_jsonb(:event_type::text) ORDER BY v.slug"
 ACTIVE = f"{_ACTIVE} WHERE d.slug = :slug"
 VERSION = f"{_VERSION} WHERE v.slug = :slug AND v.version = :version"
 
