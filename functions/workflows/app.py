@@ -33,7 +33,7 @@ wiring = Wiring(Settings(), needs_restate=False)
 class PublishQuery(BaseModel):
     """How a version is published."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(defer_build=True, extra="forbid")
 
     activate: bool = Field(True, description="Whether the version receives events at once.")
 
@@ -41,7 +41,7 @@ class PublishQuery(BaseModel):
 class ActiveVersion(BaseModel):
     """The version that receives events, or none."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True)
 
     version: Annotated[int, Field(ge=1, le=MAX_VERSION)] | None
 

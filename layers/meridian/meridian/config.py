@@ -4,14 +4,15 @@ import os
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-from meridian.database import Database
-from meridian.database.logins import IamLogin, Login, SecretLogin, verified_tls
-from meridian.database.opening import is_postgres_url, open_database
 from meridian.errors import ConfigurationError
 from meridian.secrets import Secret
 from meridian.snapstart import close_around_snapshot
+
+if TYPE_CHECKING:  # the console and the engine have no database
+    from meridian.database import Database
+    from meridian.database.logins import Login
 
 POSTGRES_PORT = 5432
 UNNAMED_POSTGRES = "postgresql://"  # the login tells host, port and database
@@ -82,22 +83,29 @@ class Settings:
                     "so the run index needs a database."
                 )
             url = DEFAULT_RUN_DB_URL
+        from meridian.database import open_database  # noqa: PLC0415
+
         open_database(url)  # connects on first use: here it only checks the form
         return url
 
     @cached_property
-    def run_db_login(self) -> Login | None:
+    def run_db_login(self) -> "Login | None":
         """The login of `run_db_url`, by `RUN_DB_SECRET_ARN` or `RUN_DB_IAM_AUTH`; None when the URL holds it."""
         arn, by_token = self.text("RUN_DB_SECRET_ARN"), self.flag("RUN_DB_IAM_AUTH")
         if arn is None and not by_token:
             return None
         if arn is not None and by_token:
             raise ConfigurationError("RUN_DB_SECRET_ARN and RUN_DB_IAM_AUTH are two ways to log in: give one.")
+        from meridian.database.logins import IamLogin, SecretLogin, verified_tls  # noqa: PLC0415
+        from meridian.database.opening import is_postgres_url  # noqa: PLC0415
+
         if not is_postgres_url(self.run_db_url):
             raise ConfigurationError("RUN_DB_URL must start with postgresql:// when there is a login for it.")
         tls = verified_tls(self._ca_file)
         if arn is not None:
             return SecretLogin(Secret(arn), tls)
+        from urllib.parse import urlsplit  # noqa: PLC0415
+
         where = urlsplit(self.text("RUN_DB_URL") or "")
         if not (where.hostname and where.username):
             raise ConfigurationError("RUN_DB_URL must name a user and a host when RUN_DB_IAM_AUTH is true.")
@@ -110,8 +118,10 @@ class Settings:
             raise ConfigurationError("RUN_DB_CA_FILE must be the path of a file of certificates in PEM.")
         return path
 
-    def open_database(self, url: str, setting: str) -> Database:
+    def open_database(self, url: str, setting: str) -> "Database":
         """The database at `url`, with the login that belongs to it."""
+        from meridian.database import open_database  # noqa: PLC0415
+
         database = open_database(url, setting, self.run_db_login if url == self.run_db_url else None)
         if self.in_lambda:
             close_around_snapshot(database.close)
@@ -120,6 +130,8 @@ class Settings:
     @property
     def definition_store_url(self) -> str | None:
         """The PostgreSQL database of definitions and memory, or None with a SQLite run index alone."""
+        from meridian.database.opening import is_postgres_url  # noqa: PLC0415
+
         url = self.text("DEFINITION_STORE_URL")
         if url is not None:
             if not is_postgres_url(url):

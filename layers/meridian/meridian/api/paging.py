@@ -14,7 +14,7 @@ DEFAULT_LIMIT = 50
 class PageQuery(BaseModel):
     """Which page of a list."""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", populate_by_name=True)
 
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT)] = DEFAULT_LIMIT
     cursor: Annotated[str, Field(max_length=4096)] | None = Field(None, description="`nextCursor` of the page before.")

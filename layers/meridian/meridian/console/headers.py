@@ -1,7 +1,6 @@
 """The headers of everything that the console answers: what the page may load, and who may embed it."""
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import urlsplit
 
 
 def security_headers(identity_origins: Sequence[str]) -> Mapping[str, str]:
@@ -37,5 +36,7 @@ def security_headers(identity_origins: Sequence[str]) -> Mapping[str, str]:
 
 def origin(url: str) -> str:
     """The origin of a URL, as a policy names it."""
+    from urllib.parse import urlsplit  # noqa: PLC0415 (only with an identity provider, and not at every cold start)
+
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"

@@ -48,7 +48,7 @@ SubjectId = Annotated[str, StringConstraints(min_length=1, max_length=256)]
 class Target(BaseModel):
     """Designates the workflow: alone `targeted`, with a version or a submitted spec `pinned`."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True)
 
     workflow: Slug
     version: Annotated[int, Field(ge=1, le=2**31 - 1)] | None = None
@@ -71,7 +71,7 @@ class Target(BaseModel):
 class EventBody(BaseModel):
     """The native form of an event."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, populate_by_name=True)
 
     event_id: EventId | None = Field(
         None, alias="eventId", description="The event's identity: posted again, it is still that event."

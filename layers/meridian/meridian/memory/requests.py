@@ -33,7 +33,7 @@ Version = Annotated[int, Field(ge=0, le=_BIGINT)]
 
 
 class _Fields(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", strict=True, frozen=True)
 
 
 class AddressFields(_Fields):

@@ -13,7 +13,7 @@ RunId = Annotated[str, StringConstraints(min_length=1, max_length=400)]
 
 
 class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", populate_by_name=True)
 
 
 class _Decided(_Body):
