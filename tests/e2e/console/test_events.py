@@ -1,7 +1,9 @@
 """Recent events: what each started, and why it started nothing."""
 
+import re
+
 import httpx
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.console.actions import ALERT, Actions
 
@@ -76,3 +78,20 @@ def test_the_form_begins_with_the_samples(page: Page) -> None:
         '  "time": "2026-11-30T20:09:00Z",\n  "subjects": {\n    "patient": "p-42"\n  },\n  "data": {\n'
         '    "code": "K",\n    "value": 6.4,\n    "unit": "mmol/L"\n  }\n}'
     )
+
+
+def test_nothing_is_typed_before_the_sample_has_come(page: Page) -> None:
+    text = page.get_by_label("Event (JSON)")
+    was_editable: list[bool] = []
+
+    def look_then_go_on(route: Route) -> None:
+        was_editable.append(text.is_editable())
+        route.continue_()
+
+    page.route("**/samples.json", look_then_go_on)
+    page.goto("/console/events")
+    page.get_by_role("button", name="Send an event").click()
+
+    expect(text).to_have_value(re.compile("admission.created"))
+    expect(text).to_be_editable()
+    assert was_editable == [False]

@@ -12,9 +12,12 @@ import { Refusal } from "./source.js";
 
 /** @typedef {{name: string, event: any}} Sample */
 
+const SAMPLES_MILLISECONDS = 3000;
+
 /** @param {{onClose: () => void, onSent: () => void}} props */
 export function SendEvent({ onClose, onSent }) {
   const [samples, setSamples] = useState(/** @type {Sample[]} */ ([]));
+  const [loading, setLoading] = useState(true); // nothing is typed into the sample that comes meanwhile
   const [text, setText] = useState("");
   const [sent, setSent] = useState("");
   const [busy, setBusy] = useState(false);
@@ -22,13 +25,14 @@ export function SendEvent({ onClose, onSent }) {
   const [error, setError] = useState(/** @type {any} */ (null));
 
   useEffect(() => {
-    fetch(new URL("../samples.json", import.meta.url))
+    fetch(new URL("../samples.json", import.meta.url), { signal: AbortSignal.timeout(SAMPLES_MILLISECONDS) })
       .then((found) => found.json())
       .then((/** @type {Sample[]} */ found) => {
         setSamples(found);
-        setText((written) => written || withoutId(found[0]));
+        setText(withoutId(found[0]));
       })
-      .catch(() => {}); // the form works without them
+      .catch(() => {}) // the form works without them
+      .finally(() => setLoading(false));
   }, []);
 
   const submit = async (/** @type {Event} */ event) => {
@@ -59,7 +63,7 @@ export function SendEvent({ onClose, onSent }) {
       </label>`}
       <label class="field">
         <span class="field-label">${t("send.event")}</span>
-        <textarea name="event" class="mono" rows="16" required spellcheck=${false} value=${text}
+        <textarea name="event" class="mono" rows="16" required spellcheck=${false} readOnly=${loading} value=${text}
           onInput=${(/** @type {any} */ input) => setText(input.currentTarget.value)}></textarea>
       </label>
       <p class="minor">${t("send.id")}</p>
