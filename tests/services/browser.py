@@ -53,5 +53,6 @@ CONTEXT: dict[str, Any] = {
     "timezone_id": "Europe/Paris",
     "viewport": {"width": 1280, "height": 800},
     "color_scheme": "light",
+    "reduced_motion": "reduce",
 }
 """Of a context, unless a test is about one of them."""
