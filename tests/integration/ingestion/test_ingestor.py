@@ -19,10 +19,12 @@ import pytest
 
 from local.ports import free_port
 from local.restate import RestateServer
+from local.waiting import wait_until
 from meridian import jsontext
-from meridian.clock import ago
+from meridian.clock import ago, now
 from meridian.database import ensure_schema, open_database
 from meridian.definitions.sql_store import DEFINITION_SCHEMA, SqlDefinitionStore
+from meridian.definitions.store import PublishedVersion
 from meridian.definitions.validation import problems
 from meridian.errors import DatabaseUnavailable, InvalidInput, RestateUnavailable
 from meridian.ingestion.event import Event, Target
@@ -69,6 +71,12 @@ class Control:
             routing=RoutingByOneRead(self.database),
         )
 
+    def publish(self, slug: str, document: dict[str, Any], *, activate: bool) -> PublishedVersion:
+        """Publishes a version before whatever comes next: anteriority compares milliseconds."""
+        published = self.definitions.publish(slug, document, activate=activate)
+        assert wait_until(lambda: now() > published.published_at, seconds=1, pause=0.001)
+        return published
+
     def event_runs(self, event: Event) -> list[str]:
         return sorted(run.id for run in self.runs.find(RunFilter(event=event.id), None, 100))
 
@@ -109,9 +117,9 @@ def reasons(control: Control, event: Event) -> dict[str, str]:
 
 def test_an_event_starts_one_run_per_workflow_that_receives_it(control: Control, engine: RestateServer):
     for slug in ("a", "b"):
-        control.definitions.publish(slug, definition(slug), activate=True)
-    control.definitions.publish("other", definition("other", event="admission"), activate=True)
-    control.definitions.publish("inactive", definition("inactive"), activate=False)
+        control.publish(slug, definition(slug), activate=True)
+    control.publish("other", definition("other", event="admission"), activate=True)
+    control.publish("inactive", definition("inactive"), activate=False)
     event = an_event()
 
     ingestion = control.ingestor.ingest(event)
@@ -128,7 +136,7 @@ def test_twenty_parallel_posts_of_one_event_start_one_run_per_workflow(
     control: Control, engine: RestateServer, postgres_url: str
 ):
     for slug in ("a", "b"):
-        control.definitions.publish(slug, definition(slug), activate=True)
+        control.publish(slug, definition(slug), activate=True)
     event = an_event()
     others = [Control(postgres_url, engine.ingress_url) for _ in range(20)]
     barrier = threading.Barrier(20)
@@ -152,7 +160,7 @@ def test_twenty_parallel_posts_of_one_event_start_one_run_per_workflow(
 
 
 def test_the_same_event_again_is_a_duplicate_also_with_other_content(control: Control):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     assert reasons(control, event) == {"a": "started"}
     again = Event(event.id, event.type, "elsewhere", None, {}, None, None)
@@ -164,11 +172,11 @@ def test_the_same_event_again_is_a_duplicate_also_with_other_content(control: Co
 
 
 def test_published_after_the_first_reception_starts_nothing_and_is_reported_with_the_events_rows(control: Control):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     control.ingestor.ingest(event)
     control.definitions.set_active("a", None)
-    control.definitions.publish("late", definition("Late"), activate=True)
+    control.publish("late", definition("Late"), activate=True)
 
     ingestion = control.ingestor.ingest(event)
 
@@ -180,16 +188,16 @@ def test_published_after_the_first_reception_starts_nothing_and_is_reported_with
 
 
 def test_a_skipped_workflow_is_named_beside_the_duplicates(control: Control):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     control.ingestor.ingest(event)
-    control.definitions.publish("late", definition("Late"), activate=True)
+    control.publish("late", definition("Late"), activate=True)
     assert reasons(control, event) == {"a": "duplicate", "late": "anteriority"}
 
 
 def test_published_before_the_first_reception_starts_on_redelivery(control: Control):
-    control.definitions.publish("early", definition("Early"), activate=False)
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("early", definition("Early"), activate=False)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     control.ingestor.ingest(event)
     control.definitions.set_active("early", 1)
@@ -197,17 +205,17 @@ def test_published_before_the_first_reception_starts_on_redelivery(control: Cont
 
 
 def test_a_designated_delivery_starts_whenever_it_was_published(control: Control):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     control.ingestor.ingest(event)
-    control.definitions.publish("late", definition("Late"), activate=True)
+    control.publish("late", definition("Late"), activate=True)
     designated = Event(event.id, event.type, None, None, {}, None, Target(workflow="late"))
     [result] = control.ingestor.ingest(designated).results
     assert (result.workflow, result.created, result.route_match) == ("late", True, "targeted")
 
 
 def test_an_old_row_makes_the_event_a_duplicate_for_everyone(control: Control):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     control.database.execute(
         "INSERT INTO runs (id, service, workflow_name, event, created_at) VALUES (:id, 's', 'Old', '{}', :at)",
@@ -246,7 +254,7 @@ def test_an_event_that_nobody_receives_is_recorded_as_unrouted(control: Control)
 
 
 def test_restate_down_leaves_no_row_and_the_same_event_completes(control: Control, postgres_url: str):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     down = Control(postgres_url, f"http://127.0.0.1:{free_port()}")
     with pytest.raises(RestateUnavailable) as unavailable:
@@ -260,7 +268,7 @@ def test_restate_down_leaves_no_row_and_the_same_event_completes(control: Contro
 
 def test_what_started_is_listed_when_some_deliveries_fail(control: Control):
     for slug in ("a", "b"):
-        control.definitions.publish(slug, definition(slug), activate=True)
+        control.publish(slug, definition(slug), activate=True)
     event = an_event()
 
     class FailsForB:
@@ -286,7 +294,7 @@ def test_a_restate_that_never_answers_is_unavailable_in_time_for_the_caller(
 ):
     monkeypatch.setattr("meridian.ingestion.service.SEND_BUDGET_SECONDS", 1.0)
     for number in range(20):  # more deliveries than are sent at once
-        control.definitions.publish(f"a{number}", definition(), activate=True)
+        control.publish(f"a{number}", definition(), activate=True)
     with socket.create_server(("127.0.0.1", 0), backlog=64) as silent:
         slow = Control(postgres_url, f"http://127.0.0.1:{silent.getsockname()[1]}")
         began = time.monotonic()
@@ -312,7 +320,7 @@ def test_a_crash_between_the_start_and_the_row_is_completed_by_the_redelivery(
     control: Control, engine: RestateServer, postgres_url: str, slugs: list[str]
 ):
     for slug in slugs:
-        control.definitions.publish(slug, definition(), activate=True)
+        control.publish(slug, definition(), activate=True)
     event = an_event()
     path = os.pathsep.join([str(ROOT), str(ROOT / "layers" / "meridian")])
     crashed = subprocess.run(
@@ -353,8 +361,8 @@ def accepted_before(control: Control, event: Event, start: dict[str, Any]) -> Ru
 
 
 def test_a_run_that_was_accepted_before_is_indexed_as_it_was_started(control: Control):
-    first = control.definitions.publish("a", definition(), activate=True)
-    control.definitions.publish("a", definition("Renamed"), activate=True)
+    first = control.publish("a", definition(), activate=True)
+    control.publish("a", definition("Renamed"), activate=True)
     event = an_event()
     first_received = ago(minutes=5)
     first_event = {**event.as_json(), "type": "observation.first", "subjects": {"patient": "p-40"}, "data": 1}
@@ -388,7 +396,7 @@ def test_a_draft_that_was_accepted_before_is_the_one_that_is_kept(control: Contr
 
 
 def test_a_database_that_goes_away_before_the_row_is_completed_by_the_redelivery(control: Control, postgres_url: str):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
 
     class LosesTheDatabase(RecentEvents):
@@ -407,7 +415,7 @@ def test_a_database_that_goes_away_before_the_row_is_completed_by_the_redelivery
 def test_a_lost_answer_to_the_write_of_a_run_is_still_a_run_that_this_delivery_started(
     control: Control, engine: RestateServer, postgres_url: str
 ):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     event = an_event()
     with lossy(postgres_url) as proxy:
         far = Control(proxy.url, engine.ingress_url)
@@ -421,8 +429,8 @@ def test_a_lost_answer_to_the_write_of_a_run_is_still_a_run_that_this_delivery_s
 
 def test_the_one_read_and_the_two_tell_the_same(control: Control):
     for slug in ("b", "a", "other"):
-        control.definitions.publish(slug, definition(slug), activate=True)
-    control.definitions.publish("later", definition("later"), activate=False)
+        control.publish(slug, definition(slug), activate=True)
+    control.publish("later", definition("later"), activate=False)
     event = an_event()
     control.ingestor.ingest(event)
     control.definitions.set_active("other", None)
@@ -447,7 +455,7 @@ def test_the_one_read_and_the_two_tell_the_same(control: Control):
 
 
 def test_a_connection_cut_between_two_events_is_replaced_within_the_request(control: Control, postgres_url: str):
-    control.definitions.publish("a", definition(), activate=True)
+    control.publish("a", definition(), activate=True)
     control.ingestor.ingest(an_event())
     with psycopg.connect(postgres_url, autocommit=True) as other:
         other.execute("select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
