@@ -76,6 +76,8 @@ class RestateServer:
         self._lambda_url = lambda_url
         self._cleanup_interval = cleanup_interval
         self._process: subprocess.Popen[bytes] | None = None
+        # Made once, since to make one reads all certificates; without connections that outlive the server.
+        self._client = httpx.Client(limits=httpx.Limits(max_keepalive_connections=0))
 
     def start(self, seconds: float = 60) -> None:
         """Starts the server and waits until its ingress and its admin API answer."""
@@ -99,7 +101,7 @@ class RestateServer:
         """Whether the ingress and the admin API both answer that they are healthy."""
         try:
             return all(
-                httpx.get(url, timeout=2).status_code == httpx.codes.OK
+                self._client.get(url, timeout=2).status_code == httpx.codes.OK
                 for url in (f"{self.ingress_url}/restate/health", f"{self.admin_url}/health")
             )
         except httpx.TransportError:
@@ -107,7 +109,7 @@ class RestateServer:
 
     def register(self, deployment: Mapping[str, object]) -> None:
         """Registers an endpoint, `{"uri": …}` or `{"arn": …}`, in place of an earlier one of the same address."""
-        answer = httpx.post(f"{self.admin_url}/deployments", json={**deployment, "force": True}, timeout=60)
+        answer = self._client.post(f"{self.admin_url}/deployments", json={**deployment, "force": True}, timeout=60)
         if answer.is_error:
             raise RuntimeError(f"Restate did not take the engine: {answer.status_code} {answer.text}")
 

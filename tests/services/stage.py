@@ -67,6 +67,7 @@ class Stage:
         self.closures = closures
         self.store = self.open_store()
         self.ingress = Ingress(server.ingress_url)
+        self.admin = httpx.Client(base_url=server.admin_url, headers={"accept": "application/json"}, timeout=30)
         self.counted = Counted()
 
     def open_store(self) -> SqlRunStore:
@@ -78,6 +79,7 @@ class Stage:
     def close(self) -> None:
         self.store.close()
         self.ingress.close()
+        self.admin.close()
 
     def index(
         self,
@@ -160,9 +162,7 @@ class Stage:
         self.until_ended(run_id)
 
     def _admin(self, method: str, path: str, body: Any = None) -> httpx.Response:
-        headers = {"accept": "application/json"}
-        answer = httpx.request(method, self.server.admin_url + path, json=body, headers=headers, timeout=30)
-        return answer.raise_for_status()
+        return self.admin.request(method, path, json=body).raise_for_status()
 
     def settlement(self, *, ingress: Ingress | None = None, record_ports: Sequence[str] = (KIND,)) -> Settlement:
         """A settlement with a database connection of its own, counting in `counted`."""

@@ -204,7 +204,7 @@ def test_a_decision_posted_while_its_run_is_being_killed_is_answered_truly_100_t
         stage.until_ended(run_id)
         return run_id, answer
 
-    delays = [chance.uniform(0, 0.05) for _ in range(100)]
+    delays = [chance.uniform(0, 0.2) for _ in range(100)]
     with ThreadPoolExecutor(4) as races:
         answers = dict(races.map(race, range(100)))
     for run_id in follow_ups.run_ids:
