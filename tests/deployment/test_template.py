@@ -72,6 +72,8 @@ def test_no_rule_is_broken_by_a_complete_deployment(deployed: Deployed) -> None:
         ({"DatabaseSecretArn": ""}, "There is no database"),
         ({"CreateDatabase": "true", "DatabaseSecretArn": ""}, "VpcId and SubnetIds are missing"),
         ({"CreateDatabase": "true", "VpcId": "vpc-0a1b2c3d"}, "give one"),
+        (OWN_DATABASE | {"SecurityGroupIds": "sg-0a1b2c3d"}, "give no SecurityGroupIds"),
+        ({"VpcId": "vpc-0a1b2c3d"}, "SubnetIds are missing"),
         ({"DatabaseIamAuth": "true", "DatabaseSecretArn": ""}, "DatabaseUserArn"),
         ({"JwtIssuer": "https://issuer.example", "JwtAudience": "meridian"}, "JwtClientId is missing"),
         ({"JwtIssuer": "https://issuer.example", "JwtClientId": "console"}, "JwtAudience is missing"),
