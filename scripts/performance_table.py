@@ -43,19 +43,29 @@ def with_table(page: str, results: Mapping[str, Any]) -> str:
 
 
 def rendered(results: Mapping[str, Any]) -> str:
-    """`{"machine", "rows": [{"name", "measured", "baseline", "ratio", "limit"}]}`, times in seconds, as Markdown."""
+    """`{"machine", "rows": [{"name", "measured", "baseline", "ratio", "limit"}]}`, times in seconds, as Markdown.
+
+    A row whose limit is null has none.
+    """
     lines = [
         f"On {results['machine']}, one run:",
         "",
         "| what | measured | baseline | ratio | at most |",
         "| --- | ---: | ---: | ---: | ---: |",
         *(
-            f"| {row['name']} | {duration(row['measured'])} | {duration(row['baseline'])} "
-            f"| {row['ratio']:.2f}{'' if row['ratio'] <= row['limit'] else ' (over)'} | {row['limit']:.1f} |"
+            f"| {row['name']} | {duration(row['measured'])} | {duration(row['baseline'])} | {_verdict(row)} |"
             for row in results["rows"]
         ),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _verdict(row: Mapping[str, Any]) -> str:
+    """A row's ratio and its limit, if it has one."""
+    ratio, limit = row["ratio"], row["limit"]
+    if limit is None:
+        return f"{ratio:.2f} | none"
+    return f"{ratio:.2f}{'' if ratio <= limit else ' (over)'} | {limit:.1f}"
 
 
 def duration(seconds: float) -> str:

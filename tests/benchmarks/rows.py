@@ -4,14 +4,18 @@ from typing import TypedDict
 
 
 class Row(TypedDict):
-    """One ratio that is asked for: what is measured must take at most `limit` times the baseline."""
+    """A ratio: what is measured must take at most `limit` times the baseline. Without a limit it is told alone."""
 
     name: str
     measured: float  # seconds
     baseline: float  # seconds
     ratio: float
-    limit: float
+    limit: float | None
 
 
-def row(name: str, measured: float, baseline: float, limit: float) -> Row:
+def is_over(row: Row) -> bool:
+    return row["limit"] is not None and row["ratio"] > row["limit"]
+
+
+def row(name: str, measured: float, baseline: float, limit: float | None = None) -> Row:
     return {"name": name, "measured": measured, "baseline": baseline, "ratio": measured / baseline, "limit": limit}

@@ -9,8 +9,8 @@ from scripts.performance_table import duration, with_table
 PAGE = "# Performance\n\n<!-- table: how -->\nold\n<!-- end -->\n\nmore\n"
 
 
-def results(ratio: float) -> dict[str, Any]:
-    row = {"name": "a list", "measured": 0.00123, "baseline": 0.001, "ratio": ratio, "limit": 1.3}
+def results(ratio: float, limit: float | None = 1.3) -> dict[str, Any]:
+    row = {"name": "a list", "measured": 0.00123, "baseline": 0.001, "ratio": ratio, "limit": limit}
     return {"machine": "a machine", "rows": [row]}
 
 
@@ -31,6 +31,10 @@ def test_writing_again_changes_nothing() -> None:
 
 def test_a_ratio_over_its_limit_is_said() -> None:
     assert "| 1.31 (over) | 1.3 |" in with_table(PAGE, results(1.31))
+
+
+def test_a_ratio_without_a_limit_is_never_over_it() -> None:
+    assert "| 1.31 | none |" in with_table(PAGE, results(1.31, limit=None))
 
 
 def test_a_page_without_marks_is_an_error() -> None:
