@@ -16,6 +16,15 @@ COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 """Those of axe's rules that look at colours, but for the one of level AAA."""
 
 
+COVERED = """() => {
+  const focused = document.activeElement;
+  const {left, top, width, height} = focused.getBoundingClientRect();
+  const seen = document.elementFromPoint(left + Math.min(width / 2, 8), top + Math.min(height / 2, 8));
+  return seen?.closest(".topbar") || top < 0 ? [focused.outerHTML.slice(0, 120)] : [];
+}"""
+"""What has the focus, when the bar or the window's edge hides it."""
+
+
 @pytest.fixture(scope="module")
 def places(actions: Actions) -> dict[str, str]:
     """The address of each page, with something on it."""
@@ -113,6 +122,29 @@ def tab_to(page: Page, target: Any) -> None:
         if target.evaluate("element => element === document.activeElement"):
             return
     raise AssertionError("the tab key does not lead there")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 500), (640, 500), (320, 256)])
+def test_the_bar_at_the_top_covers_nothing_that_has_the_focus(
+    browser: Browser, stack: RunningStack, places: dict[str, str], width: int, height: int
+) -> None:
+    options: dict[str, Any] = {**CONTEXT, "viewport": {"width": width, "height": height}}
+    with browser.new_context(base_url=stack.api, **options) as context:
+        page = context.new_page()
+        page.goto(places["a run that waits"])
+        button = page.get_by_role("button", name="Record the decision")
+        page.get_by_role("heading", name="Timeline").wait_for()
+        page.locator("summary").last.focus()
+        covered: list[str] = []
+        for steps in range(100):
+            if button.evaluate("element => element === document.activeElement"):
+                assert steps > 2
+                break
+            page.keyboard.press("Shift+Tab")
+            covered += page.evaluate(COVERED)
+        else:
+            raise AssertionError("the tab key does not lead back to the decision")
+        assert covered == []
 
 
 def test_a_dialog_gives_the_focus_back(page: Page) -> None:
