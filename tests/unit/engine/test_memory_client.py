@@ -3,8 +3,11 @@
 import socket
 import threading
 
+import pytest
+
 from local.ports import free_port
 from meridian.engine.memory import HttpMemoryClient
+from tests.services.answering import answering
 from tests.services.coroutines import answer_to
 
 AT_ONCE = (0.0,) * 4
@@ -13,6 +16,21 @@ AT_ONCE = (0.0,) * 4
 def test_nobody_listens() -> None:
     client = HttpMemoryClient(f"http://127.0.0.1:{free_port()}", delays=AT_ONCE)
     assert answer_to(client.write({}))["failed"] == "workflow memory is out of reach"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_what_passes_is_tried_again(status: int) -> None:
+    with answering([status, 200], {"version": 3}) as (url, asked):
+        answer = answer_to(HttpMemoryClient(url, delays=AT_ONCE).read({}))
+    assert (answer["status"], answer["body"]) == (200, {"version": 3})
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize("status", [400, 403, 409])
+def test_what_will_not_pass_is_an_answer(status: int) -> None:
+    with answering([status, 200], {"detail": "no"}) as (url, asked):
+        assert answer_to(HttpMemoryClient(url, delays=AT_ONCE).read({}))["status"] == status
+    assert len(asked) == 1
 
 
 def test_a_connection_that_breaks_off_is_tried_again_four_times_more() -> None:

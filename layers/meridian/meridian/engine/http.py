@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
@@ -12,6 +13,9 @@ from meridian import clock, jsontext
 from meridian.engine.model import HttpCall, Json
 
 MAX_ANSWER_BYTES = 1024 * 1024
+# All tries of a call together: a step must end within the time that the engine's function has.
+CALL_SECONDS = 45.0
+SHORTEST_TRY_SECONDS = 0.1
 
 _FROM_US = {"user-agent": "meridian"}
 _SERVER_ERROR = 500
@@ -70,10 +74,11 @@ def is_passing(status: int) -> bool:
 
 
 class HttpCaller:
-    """Makes the call of an `http` node: three tries on a network error, a 5xx or a 429."""
+    """Makes the call of an `http` node: up to three tries on a network error, a 5xx or a 429, within one deadline."""
 
-    def __init__(self, delays: Sequence[float] = (0.5, 1.0)) -> None:
+    def __init__(self, delays: Sequence[float] = (0.5, 1.0), seconds: float = CALL_SECONDS) -> None:
         self._delays = delays  # seconds between two tries
+        self._seconds = seconds  # for all of them
 
     async def call(self, call: HttpCall) -> Json:
         """The answer as the execution takes it: `{"at", "status", "body"}`, or `{"at", "failed": reason}`."""
@@ -84,18 +89,22 @@ class HttpCaller:
         return {"at": clock.now(), **answer}
 
     async def _tries(self, call: HttpCall) -> Json:
-        reason = ""
+        reason, tries = "", 0
+        end = time.monotonic() + self._seconds
         for delay in (*self._delays, None):
+            tries += 1
+            timeout = min(call.timeout, end - time.monotonic())
             try:
-                answer = await exchange(call.method, call.url, call.headers, call.content, call.timeout)
+                answer = await exchange(call.method, call.url, call.headers, call.content, timeout)
                 if not is_passing(answer.status):
                     return _read(answer)
                 reason = f"the service answered {answer.status}"
             except NoAnswer as error:
                 reason = f"the service does not answer ({error})"
-            if delay is not None:
-                await asyncio.sleep(delay)
-        return {"failed": f"{reason}, {len(self._delays) + 1} tries"}
+            if delay is None or time.monotonic() + delay + SHORTEST_TRY_SECONDS > end:
+                break
+            await asyncio.sleep(delay)
+        return {"failed": f"{reason}, {tries} {'try' if tries == 1 else 'tries'}"}
 
 
 def _read(answer: Answer) -> Json:

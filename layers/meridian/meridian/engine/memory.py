@@ -5,12 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from meridian import clock, jsontext
-from meridian.engine.http import AnswerTooLarge, NoAnswer, exchange
+from meridian.engine.http import AnswerTooLarge, NoAnswer, exchange, is_passing
 from meridian.engine.model import Json
 
 TRY_TIMEOUT_SECONDS = 5.0
-
-_SERVER_ERROR = 500
 
 
 class MemoryClient(Protocol):
@@ -32,8 +30,9 @@ class Signer(Protocol):
 class HttpMemoryClient:
     """Calls `POST <url>/api/internal/memory/…`.
 
-    Up to five tries over about five seconds on a network error or a 5xx, as the specification says. A write
-    that is tried again after it happened is known by its writer and answered as a success.
+    Up to five tries over about five seconds on a network error or a 5xx, as the specification says, and on a 429 of
+    the API's gateway, which has not passed it on. A write that is tried again after it happened is known by its
+    writer and answered as a success.
     """
 
     def __init__(self, url: str, signer: Signer | None = None, delays: Sequence[float] = (0.3, 0.6, 1.2, 2.4)) -> None:
@@ -72,7 +71,7 @@ class HttpMemoryClient:
             return None
         except AnswerTooLarge:
             return {"failed": "the answer of workflow memory is larger than 1 MiB"}
-        if answer.status >= _SERVER_ERROR:
+        if is_passing(answer.status):  # a 429 is of the gateway before it
             return None
         return {"status": answer.status, "body": _json(answer.content)}
 
