@@ -4,7 +4,7 @@ CloudFormation calls it for the resources `Custom::Schema` and `Custom::EngineRe
 the databases up to date.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -13,7 +13,7 @@ from meridian.config import Settings
 from meridian.database import Schema
 from meridian.definitions.sql_store import DEFINITION_SCHEMA
 from meridian.deployment import custom_resource
-from meridian.deployment.migration import MigrationError, migrate
+from meridian.deployment.migration import MigrationError, await_answer, migrate
 from meridian.memory.schema import MEMORY_SCHEMA
 from meridian.observability import observed
 from meridian.restate.admin import Admin
@@ -36,7 +36,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any] | N
     def work(resource_type: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
         if resource_type == "Custom::EngineRegistration":
             return register_engine(properties)
-        return bring_up_to_date(remaining)
+        return bring_up_to_date(remaining, is_new=True)
 
     if custom_resource.is_from_cloudformation(event):
         custom_resource.answer(event, work, context.log_group_name)
@@ -44,8 +44,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any] | N
     return bring_up_to_date(remaining)
 
 
-def bring_up_to_date(remaining: Any) -> dict[str, Any]:
-    """Migrates each database once; `{"indexesBuilt": names}`."""
+def bring_up_to_date(remaining: Callable[[], float], *, is_new: bool = False) -> dict[str, Any]:
+    """Migrates each database once; `{"indexesBuilt": names}`. One that is new is given some minutes to answer."""
     schemas: dict[str, tuple[Schema, ...]] = {run_db_url: (RUN_SCHEMA, LEASE_SCHEMA)}
     if definition_store_url is not None:
         schemas[definition_store_url] = (*schemas.get(definition_store_url, ()), DEFINITION_SCHEMA, MEMORY_SCHEMA)
@@ -57,6 +57,8 @@ def bring_up_to_date(remaining: Any) -> dict[str, Any]:
     for url, wanted in schemas.items():
         database = settings.open_database(url, "RUN_DB_URL" if url == run_db_url else "DEFINITION_STORE_URL")
         try:
+            if is_new:
+                await_answer(database, remaining)
             built += migrate(database, wanted, remaining)
         finally:
             database.close()

@@ -18,10 +18,10 @@ class LossyProxy:
     Lost: both connections are closed. Held: the client waits, and `held` is set.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, port: int = 0) -> None:
         server = urlsplit(url)
         self._server = (str(server.hostname), int(server.port or 0))
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server(("127.0.0.1", port))
         self.url = url.replace(f":{server.port}/", f":{self._listener.getsockname()[1]}/")
         self.held = threading.Event()
         self.lost = 0
@@ -81,9 +81,9 @@ class LossyProxy:
 
 
 @contextmanager
-def lossy(url: str) -> Iterator[LossyProxy]:
-    """A way to the database at `url`."""
-    proxy = LossyProxy(url)
+def lossy(url: str, port: int = 0) -> Iterator[LossyProxy]:
+    """A way to the database at `url`, by the given port of this machine or one that is free."""
+    proxy = LossyProxy(url, port)
     try:
         yield proxy
     finally:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
+from local.ports import free_port
 from meridian.database import open_database
 from tests.services.bucket import Bucket, bucket_of_answers
 from tests.services.functions import Context, load_function
+from tests.services.lossy import lossy
 
 UNREACHABLE = "postgresql://meridian@127.0.0.1:1/meridian"
 
@@ -80,9 +85,27 @@ def test_plain_invocation_migrates(postgres_url: str, monkeypatch: pytest.Monkey
 
 def test_failure_is_told_with_its_reason(bucket: Bucket, monkeypatch: pytest.MonkeyPatch) -> None:
     app = load_function("migrate", monkeypatch, RUN_DB_URL=UNREACHABLE)
-    app.handler(event("Update", bucket.url), Context(60_000))
+    began = time.monotonic()
+    app.handler(event("Update", bucket.url), Context(33_000))  # thirty of them are kept for the answer
     assert bucket.answers[0]["Status"] == "FAILED"
     assert bucket.answers[0]["Reason"] == "The database is out of reach."
+    assert 1 < time.monotonic() - began < 10
+
+
+def test_a_database_that_was_just_made_is_given_time_to_answer(
+    bucket: Bucket, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = urlsplit(postgres_url)
+    port = free_port()
+    app = load_function("migrate", monkeypatch, RUN_DB_URL=postgres_url.replace(f":{address.port}", f":{port}"))
+    with ThreadPoolExecutor(1) as pool:
+        deployment = pool.submit(app.handler, event("Create", bucket.url), Context(60_000))
+        time.sleep(1.5)
+        assert bucket.answers == []
+        with lossy(postgres_url, port):
+            deployment.result()
+    assert bucket.answers[0]["Status"] == "SUCCESS"
+    assert tables(postgres_url) == EVERY_TABLE
 
 
 def test_index_that_is_too_old_is_told_with_what_to_do(

@@ -14,11 +14,13 @@ from contextlib import contextmanager
 
 from meridian.database import Create, Database, Schema, ensure_schema
 from meridian.database.schema import Present, present_objects
-from meridian.errors import DatabaseError, MeridianError
+from meridian.errors import DatabaseError, DatabaseUnavailable, MeridianError
 
 logger = logging.getLogger("meridian.database")
 
 WAIT_SECONDS = 1.0
+# How long a database that was made a moment ago may take until it answers, as one behind a new proxy does.
+ANSWER_WITHIN_SECONDS = 240.0
 MOST_STEPS = 10  # of one index: more mean that it is made and lost again and again
 
 _ON_TABLE = re.compile(r"^CREATE INDEX IF NOT EXISTS \w+ ON (\w+) ")
@@ -53,6 +55,21 @@ def migrate(database: Database, schemas: tuple[Schema, ...], remaining: Callable
         with _told(f"The index {index.name} could not be built"):
             _build(database, index, remaining)
     return sorted(names)
+
+
+def await_answer(database: Database, remaining: Callable[[], float], within: float = ANSWER_WITHIN_SECONDS) -> None:
+    """Returns once the database answers. Raises `DatabaseUnavailable` when it does not within so many seconds."""
+    end = time.monotonic() + min(within, remaining())
+    while True:
+        try:
+            database.execute("SELECT 1")
+        except DatabaseUnavailable:
+            if time.monotonic() + WAIT_SECONDS >= end:
+                raise
+            logger.info("the database does not answer yet")
+            time.sleep(WAIT_SECONDS)
+        else:
+            return
 
 
 def _present(database: Database, schemas: tuple[Schema, ...]) -> Present:
