@@ -6,6 +6,9 @@ Lambda's disk is read-only: a package without bytecode is compiled again at each
 kind `unchecked-hash`, which Python takes without comparing it with the time or the content of its source; times do
 not survive a deployment. Run it with the Python that the functions run on.
 
+Functions are published by what SAM finds changed in the template, where a parameter is only its name. So an id of
+the build stands in each of them: a deployment that changes a parameter alone reaches what is published too.
+
 botocore comes with the X-Ray SDK into the layer, 30 MB of it. The runtime has one of its own, which fits its boto3.
 """
 
@@ -13,12 +16,17 @@ from __future__ import annotations
 
 import compileall
 import py_compile
+import re
+import secrets
 import shutil
 import sys
 from pathlib import Path
 
 BUILD = Path(__file__).resolve().parent.parent / ".aws-sam" / "build"
 OF_THE_RUNTIME = ("botocore",)
+PUBLISHED = re.compile(
+    r"^( +)(AutoPublishAliasAllProperties: true\b[^\n]*)(\n +AutoPublishCodeSha256: [^\n]*)?", re.MULTILINE
+)
 
 
 def finish(artifact: Path) -> None:
@@ -39,10 +47,21 @@ def finish(artifact: Path) -> None:
         raise SystemExit(f"{artifact} could not be compiled, see above.")
 
 
+def stamp(template: Path) -> None:
+    """Gives every function that is published an id of this build. Raises `SystemExit` when there is none."""
+    text = template.read_text(encoding="utf-8")
+    build = secrets.token_hex(5)  # SAM takes ten characters of it
+    stamped, functions = PUBLISHED.subn(rf'\1\2\n\1AutoPublishCodeSha256: "{build}"', text)
+    if not functions:
+        raise SystemExit(f"{template} has no function that is published.")
+    template.write_text(stamped, encoding="utf-8")
+
+
 def main(arguments: list[str]) -> None:
     build = Path(arguments[0]) if arguments else BUILD
     if not (build / "template.yaml").is_file():
         raise SystemExit(f"There is no build in {build}: run sam build first.")
+    stamp(build / "template.yaml")
     artifacts = [folder for folder in sorted(build.iterdir()) if folder.is_dir()]
     for artifact in artifacts:
         finish(artifact)

@@ -25,13 +25,13 @@ _NOTHING = object()
 
 
 @cache
-def transformed() -> dict[str, Any]:
-    """The template after SAM's transform, with its conditions and parameters in it."""
-    command = [str(stack_python()), str(Path(__file__).with_name("transform_template.py")), str(TEMPLATE)]
+def transformed(template: Path = TEMPLATE) -> dict[str, Any]:
+    """A template after SAM's transform, with its conditions and parameters in it."""
+    command = [str(stack_python()), str(Path(__file__).with_name("transform_template.py")), str(template)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    template: dict[str, Any] = json.loads(done.stdout)
-    return template
+    transformed: dict[str, Any] = json.loads(done.stdout)
+    return transformed
 
 
 class Deployed:

@@ -5,6 +5,7 @@ The engine is called by its ARN from a real Restate.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +49,12 @@ def test_every_sample_is_tried() -> None:
 
 def test_every_function_has_a_sample(build: Path) -> None:
     assert {folder.name for folder in build.glob("*Function")} == {sample.function for sample in SAMPLES}
+
+
+def test_a_build_has_its_id_in_every_function_that_is_published(build: Path) -> None:
+    ids = re.findall(r"AutoPublishCodeSha256: [\"'](\w{10})[\"']\n", (build / "template.yaml").read_text())
+    assert len(ids) == 7
+    assert len(set(ids)) == 1
 
 
 def test_samples_are_answered(deployment: Deployment) -> None:

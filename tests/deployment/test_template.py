@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.deployment.cloudformation import TEMPLATE, Deployed, statements
+from scripts.finish_build import stamp
+from tests.deployment.cloudformation import TEMPLATE, Deployed, statements, transformed
 
 ISSUER = {"JwtIssuer": "https://issuer.example", "JwtAudience": "meridian", "JwtClientId": "console"}
 OWN_DATABASE = {
@@ -221,6 +223,34 @@ def test_schema_is_up_to_date_before_a_function_of_the_release_runs(deployed: De
     for name in using | {"ExpiryFunction"}:
         depends = deployed.resources[name]["DependsOn"]
         assert "Schema" in ([depends] if isinstance(depends, str) else depends), name
+
+
+def test_schema_waits_for_what_answers_for_the_database() -> None:
+    def needed(**parameters: str) -> str:
+        return str(Deployed(**parameters).of_type("Custom::Schema")["Schema"]["Database"])
+
+    assert needed(**OWN_DATABASE) == "{'Ref': 'DatabaseProxyTargets'}"
+    assert needed(**OWN_DATABASE | {"CreateDatabaseProxy": "false"}) == "{'Ref': 'DatabaseInstance'}"
+    assert needed() == ""
+
+
+def test_every_build_publishes_every_function_that_has_an_alias(tmp_path: Path) -> None:
+    """SAM publishes what has changed in the template, where a parameter with another value has not."""
+
+    def versions(template: Path) -> set[str]:
+        resources = transformed(template)["Resources"]
+        return {name for name, resource in resources.items() if resource["Type"] == "AWS::Lambda::Version"}
+
+    builds = []
+    for name in ("first.yaml", "second.yaml"):
+        template = tmp_path / name
+        template.write_text(TEMPLATE.read_text())
+        stamp(template)
+        builds.append(versions(template))
+
+    first, second = builds
+    assert len(first) == len(second) == len(versions(TEMPLATE)) == 7
+    assert first.isdisjoint(second)
 
 
 def test_engine_is_registered_by_a_version_that_outlives_the_next_deployment() -> None:
