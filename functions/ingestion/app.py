@@ -16,13 +16,16 @@ from meridian.errors import ProblemError, Unavailable
 from meridian.ingestion.event import Event, EventBody
 from meridian.ingestion.forms import from_event_bus, from_request
 from meridian.ingestion.recent import RecentEvent
-from meridian.ingestion.service import Ingestor
+from meridian.ingestion.service import SEND_BUDGET_SECONDS, Ingestor
 from meridian.inputs import parse_json
 from meridian.observability import correlate, logger, name
 from meridian.runs.cursor import encode_cursor
 from meridian.runs.model import Position
 from meridian.runs.volume import volume_by_type, volume_days
 from meridian.wiring import Wiring
+
+# What one message may take: a function that ends in the middle would have the whole batch delivered again.
+MESSAGE_SECONDS = SEND_BUDGET_SECONDS + 3.0
 
 app = make_resolver()
 wiring = Wiring(Settings())
@@ -88,13 +91,23 @@ def process_messages(batch: dict[str, Any], context: LambdaContext) -> Any:
         process_partial_response,
     )
 
+    begun = 0
+
+    def process(record: Any) -> None:
+        nonlocal begun
+        has_time = begun == 0 or context.get_remaining_time_in_millis() >= MESSAGE_SECONDS * 1000
+        begun += has_time
+        _process_message(record, has_time=has_time)
+
     processor = BatchProcessor(EventType.SQS, raise_on_entire_batch_failure=False)
-    return process_partial_response(batch, _process_message, processor, context)
+    return process_partial_response(batch, process, processor, context)
 
 
-def _process_message(record: Any) -> None:
+def _process_message(record: Any, *, has_time: bool) -> None:
     try:
         correlate(record.message_id)
+        if not has_time:
+            raise Unavailable("The messages before it have taken the time.")
         event = _recorded_when_refused(lambda: from_event_bus(parse_json(record.body.encode())))
         name(eventId=event.id)
         ingestor().ingest(event)

@@ -9,8 +9,8 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, cast
 
@@ -20,6 +20,7 @@ from aws_lambda_powertools.tracing import Tracer
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from meridian import correlation
+from meridian.errors import MeridianError
 
 NAMESPACE = "Meridian"
 SERVICE = os.environ.get("POWERTOOLS_SERVICE_NAME") or "meridian"  # on AWS the stack, whose metrics are its own
@@ -57,9 +58,26 @@ def observed(handler: Handler) -> Handler:
     @wraps(handler)
     def observed_handler(event: dict[str, Any], context: LambdaContext) -> Any:
         correlation.begin(None)
-        return handler(event, context)
+        with _told_by_type():
+            return handler(event, context)
 
     return cast(Handler, observed_handler)
+
+
+class InvocationFailed(MeridianError):
+    """An invocation ended by an error that nobody expected, whose type is the message."""
+
+
+@contextmanager
+def _told_by_type() -> Iterator[None]:
+    """Lets an error that nobody expected out by its type alone: Lambda logs what is raised, and X-Ray keeps it."""
+    try:
+        yield
+    except MeridianError:  # whose message holds no value
+        raise
+    except Exception as error:
+        log_unexpected(error)
+        raise InvocationFailed(type(error).__qualname__) from None
 
 
 def count_settled(ending: str, source: str) -> None:
@@ -98,10 +116,11 @@ def name(**keys: str) -> None:
         tracer.put_annotation(key, value)
 
 
-def span(title: str) -> AbstractContextManager[Any]:
+@contextmanager
+def span(title: str) -> Iterator[None]:
     """A part of the invocation that its trace shows by itself."""
-    part: AbstractContextManager[Any] = tracer.provider.in_subsegment(title)
-    return part
+    with tracer.provider.in_subsegment(title), _told_by_type():
+        yield
 
 
 def log_unexpected(error: BaseException) -> None:

@@ -44,7 +44,7 @@ class Poller:
     dead_letters: str
     batches: list[list[str]] = field(default_factory=list)  # the bodies that the function was given
 
-    def poll(self) -> None:
+    def poll(self, remaining_millis: int = 29_000) -> None:
         """One batch. The time for which the queue hides what failed passes at once."""
         messages = self.client.receive_message(
             QueueUrl=self.queue, MaxNumberOfMessages=10, AttributeNames=["All"], WaitTimeSeconds=0
@@ -52,7 +52,8 @@ class Poller:
         if not messages:
             return
         self.batches.append(sorted(message["Body"] for message in messages))
-        failed = {one["itemIdentifier"] for one in self.handler(_batch(messages), Context())["batchItemFailures"]}
+        answer = self.handler(_batch(messages), Context(remaining_millis))
+        failed = {one["itemIdentifier"] for one in answer["batchItemFailures"]}
         for message in messages:
             handle = {"QueueUrl": self.queue, "ReceiptHandle": message["ReceiptHandle"]}
             if message["MessageId"] in failed:
@@ -164,6 +165,19 @@ def test_only_what_failed_is_delivered_again(poller: Poller, database: Database)
     assert runs(database) == sorted([*(f"{event_id}:alert" for event_id in others), f"{late}:late"])
     assert poller.waiting() == 0
     assert poller.dead() == []
+
+
+def test_a_batch_that_has_no_time_left_keeps_what_was_done(poller: Poller, database: Database) -> None:
+    """Else the function would be cut off, and every message of the batch delivered again."""
+    sent = [send(poller), send(poller), send(poller)]
+
+    poller.poll(remaining_millis=10_000)
+    assert len(runs(database)) == 1
+    assert poller.waiting() == 2
+    poller.poll()
+
+    assert runs(database) == sorted(f"{event_id}:alert" for event_id in sent)
+    assert poller.waiting() == 0
 
 
 def test_poison_ends_among_the_dead_letters_and_loses_nothing_else(
