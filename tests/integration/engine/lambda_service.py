@@ -24,6 +24,8 @@ from local.processes import spawn
 
 ROOT = Path(__file__).resolve().parents[3]
 ARN = "arn:aws:lambda:eu-west-1:123456789012:function:engine:1"
+MOST_PAYLOAD_BYTES = 6 * 1024 * 1024
+TOO_LARGE = {"x-amzn-ErrorType": "RequestTooLargeException"}
 DIED = b'{"errorType": "Runtime.ExitError", "errorMessage": "the environment ended"}'
 
 
@@ -136,6 +138,7 @@ class LambdaService:
     def __init__(self, environment: Mapping[str, str], log: Path) -> None:
         self.log = log
         self.killed = Event()
+        self.largest = 0  # bytes of an invocation
         self._is_next_killed = False
         self._environment = {
             "PATH": os.environ.get("PATH", os.defpath),
@@ -190,7 +193,12 @@ class LambdaService:
 
         class InvokeApi(Quiet):
             def do_POST(self) -> None:
-                ok, payload = service.invoke(self.body())
+                event = self.body()
+                service.largest = max(service.largest, len(event))
+                if len(event) > MOST_PAYLOAD_BYTES:  # as Lambda says it
+                    self.reply(413, b'{"message": "Request must be smaller than 6291456 bytes"}', TOO_LARGE)
+                    return
+                ok, payload = service.invoke(event)
                 self.reply(200, payload, {} if ok else {"X-Amz-Function-Error": "Unhandled"})
 
         with serving(InvokeApi) as url:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from meridian.engine.calls import CALLING_NODES
 from meridian.engine.model import Ask, Call, Done, Effect, Json, NodeFailed, RunInput, Suspend, Tick
 from meridian.engine.nodes import CONTROL_NODES, Evaluation, Visit
-from meridian.engine.values import checked
+from meridian.engine.values import Carried, checked
 
 MAX_VISITS = 1000
 
@@ -41,6 +41,7 @@ class Execution:
         self.waiting: Json | None = None
         self.error: Json | None = None
         self._run = run
+        self._carried = Carried([run.event, run.definition.document], run.start_record)
         self._visits: Counter[str] = Counter()
         self._results: dict[str, Json] = {}  # {"status", "output"} of each node's last visit
         self._at = ""
@@ -85,6 +86,7 @@ class Execution:
         started_at = self._at
         evaluated = self._evaluate(node_id)
         shown: Json | None = None
+        answer: Json = {}
         if isinstance(evaluated, Call):
             shown = evaluated.input
             self.at_work = _entry(node_id, "running", started_at, None, shown)
@@ -97,7 +99,7 @@ class Execution:
         if not isinstance(evaluated, Done):
             self._at = answer["at"]
             evaluated = evaluated.complete(answer)
-        checked(evaluated.output, "the output")
+        self._carried.add(shown, answer, checked(evaluated.output, "the output"))
         self.at_work = None
         self.finished.append(_entry(node_id, "completed", started_at, self._at, shown, evaluated.output))
         self._results[node_id] = {"status": "completed", "output": evaluated.output}
