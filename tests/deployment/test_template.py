@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from meridian.engine.http import CALL_SECONDS
 from scripts.finish_build import stamp
 from tests.deployment.cloudformation import TEMPLATE, Deployed, statements, transformed
 
@@ -190,6 +191,10 @@ def test_functions_behind_an_api_end_before_it_gives_up(deployed: Deployed) -> N
         for _, operation in routes(deployed, api):
             uri = text(operation["x-amazon-apigateway-integration"]["uri"])
             assert functions[next(name for name in functions if name in uri)]["Timeout"] < 30
+
+
+def test_a_call_of_a_node_ends_before_the_engines_function_does(deployed: Deployed) -> None:
+    assert deployed.of_type("AWS::Lambda::Function")["EngineFunction"]["Timeout"] - CALL_SECONDS >= 5
 
 
 def test_one_settlement_pass_at_a_time(deployed: Deployed) -> None:

@@ -6,9 +6,8 @@ import time
 
 import pytest
 
-from meridian.engine.http import CALL_SECONDS, HttpCaller
+from meridian.engine.http import HttpCaller
 from meridian.engine.model import HttpCall
-from tests.deployment.cloudformation import Deployed
 from tests.services.answering import answering
 from tests.services.coroutines import answer_to
 
@@ -50,8 +49,3 @@ def test_a_second_try_has_what_is_left_of_the_time() -> None:
         assert time.monotonic() - began < 1.9
     assert answer["failed"] == "the service does not answer (Timeout), 2 tries"
     assert len(asked) == 2
-
-
-def test_a_call_ends_before_the_engines_function_does() -> None:
-    timeout = Deployed().of_type("AWS::Lambda::Function")["EngineFunction"]["Timeout"]
-    assert timeout - CALL_SECONDS >= 5
