@@ -16,7 +16,7 @@ from local.sam_stack import SamStack
 from local.settings import ROOT, InvalidSetting, Settings, read_settings
 from local.stack import Addresses, Stack, StartFailed
 from local.template import UnsupportedTemplate
-from local.terminal import BOLD, DIM, Terminal
+from local.terminal import BOLD, DIM, Terminal, without_password
 
 CHECK_SECONDS = 1.0
 
@@ -88,7 +88,7 @@ def show_addresses(terminal: Terminal, addresses: Addresses, data_dir: Path) -> 
         "API": addresses.api,
         "Internal API": addresses.internal_api,
         "Restate": f"{addresses.restate_ingress}  (admin {addresses.restate_admin})",
-        "Run index": addresses.run_db_url,
+        "Run index": without_password(addresses.run_db_url),
         "Data and logs": str(data_dir),
     }
     terminal.say()

@@ -18,8 +18,9 @@ def exclusive_data_dir(directory: Path) -> Iterator[None]:
     Raises `InvalidSetting` when it cannot be used, or another stack does.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        directory.chmod(0o700)  # it holds the data of subjects
+        if not directory.is_dir():  # one that is there may be somebody else's too
+            directory.mkdir(parents=True)
+            directory.chmod(0o700)  # it holds the data of subjects
         (directory / "logs").mkdir(exist_ok=True)
         lock = (directory / "stack.lock").open("w")
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -42,3 +43,8 @@ class Terminal:
 
     def _replace(self, text: str) -> None:
         print(f"\r\033[K{text}" if self._is_terminal else text, flush=True)
+
+
+def without_password(url: str) -> str:
+    """The address as it may stand on a screen."""
+    return re.sub(r"(//[^:/@]*):[^@]*@", r"\1:***@", url)

@@ -23,6 +23,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 Place = Literal["body", "query", "path", "header"]
 
 
+MOST_ERRORS = 50  # that an answer names: the detail says how many more there are
+MOST_POINTER_CHARACTERS = 300
+
+
 class FieldError(NamedTuple):
     """One field that is wrong: where it stands, and what is wrong with it."""
 
@@ -31,7 +35,7 @@ class FieldError(NamedTuple):
     detail: str
 
     def as_json(self) -> dict[str, str]:
-        return {"in": self.place, "pointer": self.pointer, "detail": self.detail}
+        return {"in": self.place, "pointer": self.pointer[:MOST_POINTER_CHARACTERS], "detail": self.detail}
 
 
 class MeridianError(Exception):
@@ -69,7 +73,7 @@ class ProblemError(MeridianError):
             "detail": self.detail,
         }
         if self.errors:
-            document["errors"] = [error.as_json() for error in self.errors]
+            document["errors"] = [error.as_json() for error in self.errors[:MOST_ERRORS]]
         return document | self.extra
 
 

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from meridian import jsontext
-from meridian.errors import FieldError, InvalidInput, MalformedRequest, Place
+from meridian.errors import MOST_POINTER_CHARACTERS, FieldError, InvalidInput, MalformedRequest, Place
 from meridian.text import unstorable
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -36,7 +36,8 @@ def invalid(errors: Sequence[FieldError]) -> InvalidInput:
     """The answer for invalid fields; its detail names the first of them."""
     first = errors[0]
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return InvalidInput(f"{first.pointer or first.place}: {first.detail}{more}.", errors=errors)
+    pointer = first.pointer[:MOST_POINTER_CHARACTERS]
+    return InvalidInput(f"{pointer or first.place}: {first.detail}{more}.", errors=errors)
 
 
 def _field_error(place: Place, problem: Any) -> FieldError:

@@ -234,3 +234,31 @@ class TestEventBus:
     def test_what_is_no_event_is_invalid(self, envelope: Any):
         with pytest.raises(InvalidInput):
             from_event_bus(envelope)
+
+
+ATTRIBUTES = {"specversion": "1.0", "id": "obs-7f3", "type": "t", "source": "lab"}
+
+
+@pytest.mark.parametrize("name", ["id", "type", "subject", "time"])
+@pytest.mark.parametrize("text", ["q%FF", "q%FE", "%ED%A0%80"])
+def test_a_header_that_is_no_utf8_is_refused_where_it_stands(name: str, text: str) -> None:
+    """Read with replacements, two events would have one id, and the second would be lost as a duplicate."""
+    with pytest.raises(InvalidInput) as refused:
+        binary(ATTRIBUTES | {name: text}, b"{}")
+    assert pointers(refused) == [f"/{name}"]
+
+
+def test_a_version_of_any_length_is_read_or_refused() -> None:
+    target = {"target": "potassium-alert", "targetversion": "9" * 5_000}
+    with pytest.raises(InvalidInput) as refused:
+        binary(ATTRIBUTES | target, b"{}")
+    assert pointers(refused) == ["/targetversion"]
+
+
+def test_an_answer_names_some_of_many_faults_and_how_many_there_are() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        native({"type": "t"} | {f"k{number:06}" * 100: 1 for number in range(10_000)})
+    answer = jsontext.serialize(refused.value.as_json())
+    assert len(refused.value.as_json()["errors"]) == 50
+    assert "(and 9999 more)" in answer
+    assert len(answer) < 50_000

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from local.data_dir import exclusive_data_dir
 from local.execution_environment import Outcome
 from local.follow_ups import FollowUps, InvalidFollowUp
 from local.lambda_service import name_of
@@ -13,6 +14,7 @@ from local.model import Schedule
 from local.ports import KeptPorts, free_port
 from local.schedules import Ticker, effective_schedules
 from local.settings import InvalidSetting, read_settings
+from local.terminal import without_password
 from local.waiting import wait_until
 
 SETTLEMENT = Schedule("SettlementFunction", 60, None)
@@ -136,3 +138,22 @@ def test_settings_have_defaults_and_pass_on_what_functions_may_be_given(tmp_path
 def test_a_failure_of_a_function_is_told_without_its_trace() -> None:
     failure = Outcome(False, b'{"errorMessage": "RUN_DB_URL must start so.", "stackTrace": ["  File"]}')
     assert failure.error_message == "RUN_DB_URL must start so."
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://me:s3cr:et@db.example:5432/x", "postgresql://me:***@db.example:5432/x"),
+        ("postgresql://me@127.0.0.1:5432/x", "postgresql://me@127.0.0.1:5432/x"),
+        ("sqlite:runs.sqlite", "sqlite:runs.sqlite"),
+    ],
+)
+def test_no_password_is_shown(url: str, shown: str) -> None:
+    assert without_password(url) == shown
+
+
+def test_a_directory_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    with exclusive_data_dir(tmp_path), exclusive_data_dir(tmp_path / "new"):
+        assert tmp_path.stat().st_mode & 0o777 == 0o755
+        assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700

@@ -128,6 +128,13 @@ def test_a_value_is_kept_digit_for_digit() -> None:
     assert validated(WriteBody, body, "body").write.value == '{"value":6.10,"é":[1E+3,null]}'
 
 
+@pytest.mark.parametrize("number", ["1e1001", "1e-1001", "1." + "9" * 1_001, "1." + "9" * 16_000 + "e-999"])
+def test_a_type_holds_no_number_that_jsonb_does_not(number: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        validated(WriteBody, {**WRITE, "type": Decimal(number)}, "body")
+    assert [error.pointer for error in refused.value.errors] == ["/type"]
+
+
 def test_null_is_a_value() -> None:
     assert validated(WriteBody, {**WRITE, "value": None}, "body").write.value == "null"
 

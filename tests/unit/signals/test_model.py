@@ -58,6 +58,7 @@ def snapshot(*trace: dict[str, object], **parts: object) -> dict[str, object]:
         (Decision("ask.0", "approved"), snapshot(visit("ask", APPROVED)), "unasked"),
         (Decision("ask.", "approved", "dr-a"), snapshot(visit("ask", APPROVED)), "unasked"),
         (Decision("ask.x", "approved", "dr-a"), snapshot(visit("ask", APPROVED)), "unasked"),
+        (Decision("ask." + "9" * 5_000, "approved", "dr-a"), snapshot(visit("ask", APPROVED)), "unasked"),
         (
             Decision("ask", "approved", "dr-a", data={"dose": Decimal("6.10")}),
             snapshot(visit("ask", {**APPROVED, "data": {"dose": Decimal("6.10")}})),

@@ -47,6 +47,6 @@ def _record_ports(text: str) -> RecordPorts:
     for entry in filter(None, map(str.strip, text.split(","))):
         kind, separator, url = (part.strip() for part in entry.partition("="))
         if not kind or (separator and not url.startswith(("http://", "https://"))):
-            raise ConfigurationError("RECORD_PORTS must be kinds or kind=http(s)://…, separated by commas.")
+            raise ConfigurationError("RECORD_PORTS must be kinds or kind=http(s)://address, separated by commas.")
         urls[kind] = url.rstrip("/") or None
     return RecordPorts(urls)

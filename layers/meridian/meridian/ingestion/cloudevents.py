@@ -10,7 +10,7 @@
 import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, unquote_to_bytes
 
 from cloudevents.core.base import BaseCloudEvent
 from cloudevents.core.bindings.http import HTTPMessage, from_binary
@@ -71,12 +71,25 @@ def _structured(headers: Mapping[str, str], content: bytes) -> Read:
 
 def _binary(headers: Mapping[str, str], content: bytes) -> Read:
     named = {name.lower(): value for name, value in headers.items()}
+    for name, value in named.items():
+        if name.startswith("ce-") and not _is_utf8(value):
+            # Decoded with replacements, two ids would become one, and the second event a duplicate.
+            fault = FieldError("header", f"/{name.removeprefix('ce-')}", "is not percent-encoded UTF-8")
+            raise InvalidInput("The CloudEvent's attributes are not valid.", errors=[fault])
     time = named.pop("ce-time", None)
     try:
         event = from_binary(HTTPMessage(named, content), _ExactJson(), _checked)
     except jsontext.InvalidJson as error:
         raise MalformedRequest(f"The body is not JSON: {error}.") from None
     return event, unquote(time) if time is not None else None
+
+
+def _is_utf8(header: str) -> bool:
+    try:
+        unquote_to_bytes(header).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _checked(attributes: dict[str, Any], data: Any) -> Any:
@@ -123,5 +136,5 @@ def _target(event: BaseCloudEvent) -> dict[str, Any] | None:
     version = event.get_extension("targetversion")
     if version is not None:
         text = str(version)
-        target["version"] = int(text) if text.isascii() and text.isdigit() else version
+        target["version"] = int(text) if re.fullmatch("[0-9]{1,10}", text) else version
     return {name: value for name, value in target.items() if value is not None}

@@ -47,6 +47,12 @@ def value_text(value: Any) -> str:
     return text
 
 
+def _is_out_of_range(number: Decimal) -> bool:
+    """JSONB takes numbers of many digits, and not of any number of them."""
+    exponent = number.as_tuple().exponent
+    return not isinstance(exponent, int) or max(abs(number.adjusted()), abs(exponent)) > MAX_TYPE_EXPONENT
+
+
 def type_text(value: Any) -> str:
     """A TypeRef as it is stored: JSON text that JSONB can hold."""
     waiting = [(value, 0)]
@@ -54,7 +60,7 @@ def type_text(value: Any) -> str:
         part, depth = waiting.pop()
         if depth > MAX_TYPE_DEPTH:
             raise ValueError(f"is nested more than {MAX_TYPE_DEPTH} deep")
-        if isinstance(part, Decimal) and abs(part.adjusted()) > MAX_TYPE_EXPONENT:
+        if isinstance(part, Decimal) and _is_out_of_range(part):
             raise ValueError("holds a number that is out of range")
         if isinstance(part, dict):
             waiting.extend((member, depth + 1) for member in part.values())

@@ -15,6 +15,9 @@ Standing = Literal[
 ]
 
 
+MOST_VISIT_DIGITS = 4  # a run visits a thousand nodes
+
+
 class RunEnded(Conflict):
     """The run has ended and has not applied the signal."""
 
@@ -117,7 +120,8 @@ def answer_to(signal: Signal, snapshot: Snapshot) -> Mapping[str, Any] | None:
     takes such signals."""
     node, dot, number = signal.id.partition(".")
     visits = [entry for entry in snapshot.get("trace") or () if entry.get("node") == node]
-    index = int(number) - 1 if number.isascii() and number.isdigit() else 0
+    is_visit = number.isascii() and number.isdigit() and len(number) <= MOST_VISIT_DIGITS
+    index = int(number) - 1 if is_visit else 0
     if (dot and index < 1) or index >= len(visits) or visits[index].get("endedAt") is None:
         return None
     output = visits[index].get("output")
